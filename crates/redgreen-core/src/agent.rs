@@ -1,0 +1,80 @@
+//! What an agent is told, and what it gives back. Whichever agent it is, its edits are in the worktree; nothing it says
+//! is evidence.
+
+use serde::{Deserialize, Serialize};
+
+use crate::brief::TestCase;
+use crate::phase::{Phase, Role};
+
+/// One turn's orders, complete: the agent has no memory of earlier turns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assignment {
+    pub role: Role,
+    pub phase: Phase,
+    pub cycle: u32,
+    /// How many turns of this role ended before this one in the whole run: which entry a scripted agent plays.
+    pub turn: u32,
+    /// 1 for the first try of the phase.
+    pub attempt: u32,
+    pub request: String,
+    pub current: Option<TestCase>,
+    pub completed: Vec<String>,
+    pub pending: Vec<String>,
+    /// Why the try before was not accepted.
+    pub trouble: Option<Trouble>,
+    /// What the diagnosis agent said of the iteration before.
+    pub diagnosis: Option<String>,
+}
+
+/// Why a try came to nothing, told to the next one and kept in the handoff note.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// A stable word: a verdict's code, or the kind of the agent's failure.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub message: String,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ended", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Turn {
+    /// The agent stopped by itself. What it says counts only in PLAN, where the answer names the next test.
+    Done { answer: String },
+    /// It could not go on.
+    Failed { failure: Failure, message: String },
+}
+
+/// Why an agent could not go on; the recovery table has a row for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Failure {
+    /// The service asks to wait, perhaps for so many milliseconds.
+    RateLimit { retry_after_ms: Option<u64> },
+    /// No answer in time: worth another try with a longer limit.
+    Timeout,
+    /// It died, or answered with rubbish.
+    Crash,
+    /// Trying again cannot help: unknown model, no key, a script without another turn.
+    Unusable,
+}
+
+impl Failure {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Failure::RateLimit { .. } => "agent.rate_limit",
+            Failure::Timeout => "agent.timeout",
+            Failure::Crash => "agent.crash",
+            Failure::Unusable => "agent.unusable",
+        }
+    }
+}
+
+/// What a turn cost; `None` is unknown, never zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    pub tokens: Option<u64>,
+    pub microdollars: Option<u64>,
+}

@@ -1,0 +1,21 @@
+//! The mind of redgreen: decides, never acts.
+//!
+//! Everything here is a value or a function of values: no file, process, clock, network, environment or thread (the
+//! crate's own `clippy.toml` bans them). What was seen is passed in; what to do comes out. "No" is an answer, never an
+//! error.
+
+#![deny(clippy::indexing_slicing, clippy::wildcard_enum_match_arm)]
+
+pub mod agent;
+pub mod brief;
+pub mod change;
+pub mod event;
+pub mod framework;
+pub mod handoff;
+pub mod judge;
+pub mod phase;
+pub mod policy;
+pub mod report;
+pub mod state;
+pub mod test_list;
+pub mod verdict;

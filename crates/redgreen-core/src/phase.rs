@@ -1,0 +1,73 @@
+//! The phases of a cycle, in the only order there is, and the agent that works in each.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A place in the cycle. The engine alone moves between them; an agent never does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Phase {
+    Plan,
+    Red,
+    Green,
+    Refactor,
+    Complete,
+}
+
+impl Phase {
+    /// The phases that have an agent, in order.
+    pub const WORKING: [Phase; 4] = [Phase::Plan, Phase::Red, Phase::Green, Phase::Refactor];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Phase::Plan => "PLAN",
+            Phase::Red => "RED",
+            Phase::Green => "GREEN",
+            Phase::Refactor => "REFACTOR",
+            Phase::Complete => "COMPLETE",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
+    }
+}
+
+/// Who is asked. Each turn is a fresh session without memory of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Writes `test-list.md` and picks the next test (PLAN).
+    TestList,
+    /// Writes one failing test (RED).
+    Test,
+    /// Writes the code that makes it pass (GREEN).
+    Implementing,
+    /// Says why an iteration of GREEN failed, and edits nothing.
+    Diagnosis,
+    /// Improves code and tests without changing what they do (REFACTOR).
+    Refactor,
+}
+
+impl Role {
+    pub const ALL: [Role; 5] = [Role::TestList, Role::Test, Role::Implementing, Role::Diagnosis, Role::Refactor];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::TestList => "test-list",
+            Role::Test => "test",
+            Role::Implementing => "implementing",
+            Role::Diagnosis => "diagnosis",
+            Role::Refactor => "refactor",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
+    }
+}

@@ -1,0 +1,293 @@
+//! What one run of the tests showed, in one form for every framework.
+//!
+//! A run counts only if it says it finished, every planned test has a result, and the report is of this run. The
+//! parsers in `framework` fill in what they saw; [`Report::conclude`] alone says what it amounts to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// One run of a suite.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The framework's name, such as `pytest`.
+    pub runner: String,
+    /// What was run, as a person would type it.
+    pub command: String,
+    pub exit: Exit,
+    pub wall_ms: u64,
+    /// The run itself said that it came to its end.
+    pub finished: bool,
+    pub outcome: Outcome,
+    /// The tests the runner said it would run; `None` when it cannot say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Vec<String>>,
+    pub tests: Vec<Test>,
+    /// Files (or crates) that could not be built or loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_errors: Vec<LoadError>,
+    /// Failures that belong to no test: hooks, unhandled errors, thresholds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors_outside: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+    /// The end of what the runner printed, for a person; never read for a verdict.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output_tail: String,
+}
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    #[default]
+    NotStarted,
+    Code(i32),
+    Signal(i32),
+    /// Our own time limit was reached and the process group was killed.
+    TimedOut,
+}
+
+/// What the run amounts to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Passed,
+    Failed,
+    Errored,
+    Skipped,
+    DidNotCompile,
+    NoTests,
+    #[default]
+    Crashed,
+    TimedOut,
+    UsageError,
+}
+
+/// One test's result. `id` is the runner's own, good for running it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Test {
+    pub id: String,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exception: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<f64>,
+}
+
+/// Ordered from best to worst, so that of two results for one id the greater one holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    Passed,
+    Xfailed,
+    Todo,
+    Skipped,
+    NotRun,
+    Flaky,
+    Xpassed,
+    /// An assertion did not hold.
+    Failed,
+    /// Another exception, or a hook.
+    Errored,
+    TimedOut,
+    Crashed,
+}
+
+impl Status {
+    /// The test ran and said no.
+    pub fn is_failure(self) -> bool {
+        match self {
+            Status::Failed | Status::Errored | Status::TimedOut | Status::Crashed => true,
+            Status::Passed
+            | Status::Xfailed
+            | Status::Todo
+            | Status::Skipped
+            | Status::NotRun
+            | Status::Flaky
+            | Status::Xpassed => false,
+        }
+    }
+
+    /// The test was not really run.
+    pub fn is_idle(self) -> bool {
+        match self {
+            Status::Todo | Status::Skipped | Status::NotRun => true,
+            Status::Passed
+            | Status::Xfailed
+            | Status::Flaky
+            | Status::Xpassed
+            | Status::Failed
+            | Status::Errored
+            | Status::TimedOut
+            | Status::Crashed => false,
+        }
+    }
+}
+
+/// A file or crate that could not be built or loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadError {
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub kind: LoadErrorKind,
+    /// The compiler's code or the exception's class, such as `E0425` or `ModuleNotFoundError`.
+    pub code: Option<String>,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadErrorKind {
+    Syntax,
+    MissingSymbol,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flag {
+    Focused,
+    Flaky,
+    DuplicateId,
+    Stale,
+    ExitCodeContradicts,
+    /// The run ended by exit 0 without a word about its end.
+    NoFinish,
+    /// A planned test has no result.
+    ResultMissing,
+}
+
+/// How many tests ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    pub passed: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    pub load_errors: usize,
+}
+
+impl Report {
+    /// Says what the run amounts to, from all that was seen; the first rule that holds decides.
+    pub fn conclude(&mut self) {
+        self.merge_duplicate_ids();
+        self.flag_contradictions();
+        self.outcome = self.outcome_by_precedence();
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts { load_errors: self.load_errors.len(), ..Counts::default() };
+        for test in &self.tests {
+            if test.status.is_failure() {
+                counts.failed += 1;
+            } else if test.status.is_idle() {
+                counts.skipped += 1;
+            } else {
+                counts.passed += 1;
+            }
+        }
+        counts
+    }
+
+    pub fn test(&self, id: &str) -> Option<&Test> {
+        self.tests.iter().find(|test| test.id == id)
+    }
+
+    pub fn statuses(&self) -> BTreeMap<&str, Status> {
+        self.tests.iter().map(|test| (test.id.as_str(), test.status)).collect()
+    }
+
+    pub fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// The worst status of an id holds: runners report a failing subtest first and its parent's end afterwards.
+    fn merge_duplicate_ids(&mut self) {
+        let mut first: BTreeMap<String, usize> = BTreeMap::new();
+        let mut merged: Vec<Test> = Vec::with_capacity(self.tests.len());
+        for test in std::mem::take(&mut self.tests) {
+            match first.get(&test.id).and_then(|&index| merged.get_mut(index)) {
+                Some(known) if test.status > known.status => *known = test,
+                Some(_) => {}
+                None => {
+                    first.insert(test.id.clone(), merged.len());
+                    merged.push(test);
+                }
+            }
+        }
+        self.tests = merged;
+    }
+
+    fn flag_contradictions(&mut self) {
+        let failures = self.tests.iter().any(|test| test.status.is_failure()) || !self.load_errors.is_empty();
+        if failures && self.exit == Exit::Code(0) {
+            self.flag(Flag::ExitCodeContradicts);
+        }
+        if !self.finished && self.exit == Exit::Code(0) {
+            self.flag(Flag::NoFinish);
+        }
+        let missing = self.planned.as_ref().is_some_and(|planned| {
+            let seen: BTreeSet<&str> = self.tests.iter().map(|test| test.id.as_str()).collect();
+            planned.iter().any(|id| !seen.contains(id.as_str()))
+        });
+        if missing {
+            self.flag(Flag::ResultMissing);
+        }
+    }
+
+    fn outcome_by_precedence(&self) -> Outcome {
+        let any = |status: Status| self.tests.iter().any(|test| test.status == status);
+        let executed = self.tests.iter().any(|test| !test.status.is_idle());
+        if self.exit == Exit::TimedOut {
+            return Outcome::TimedOut;
+        }
+        if self.outcome == Outcome::UsageError {
+            return Outcome::UsageError;
+        }
+        if !self.load_errors.is_empty() && !executed {
+            return Outcome::DidNotCompile;
+        }
+        if matches!(self.exit, Exit::Signal(_) | Exit::NotStarted)
+            || !self.finished
+            || self.has(Flag::ResultMissing)
+            || any(Status::Crashed)
+        {
+            return Outcome::Crashed;
+        }
+        if any(Status::TimedOut) {
+            return Outcome::TimedOut;
+        }
+        if !self.load_errors.is_empty() {
+            return Outcome::DidNotCompile;
+        }
+        if !self.errors_outside.is_empty() || any(Status::Errored) {
+            return Outcome::Errored;
+        }
+        if any(Status::Failed) {
+            return Outcome::Failed;
+        }
+        if self.tests.is_empty() {
+            return Outcome::NoTests;
+        }
+        if !executed {
+            return Outcome::Skipped;
+        }
+        if self.exit != Exit::Code(0) { Outcome::Errored } else { Outcome::Passed }
+    }
+
+    fn flag(&mut self, flag: Flag) {
+        if !self.has(flag) {
+            self.flags.push(flag);
+        }
+    }
+}

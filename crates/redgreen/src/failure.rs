@@ -1,0 +1,68 @@
+//! What can go wrong outside, and how it is told: one sentence, the evidence, the next command, one exit code.
+
+use std::fmt;
+
+/// The exit codes, which are API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    Done = 0,
+    /// A "no": refused, gave up, aborted.
+    No = 1,
+    /// The command line, a script or the configuration is wrong.
+    Usage = 2,
+    /// A human has to decide or to look.
+    Human = 3,
+    /// Git, the runner, the agent or the repository is not in a state to work with.
+    Environment = 4,
+    /// Money, tokens or time are spent.
+    Budget = 5,
+    /// A bug of ours.
+    Bug = 70,
+    Interrupted = 130,
+}
+
+/// An error that a person can act on.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: Code,
+    /// What happened, in one sentence: lower case, no full stop.
+    pub what: String,
+    /// Lines of evidence, each shown on its own.
+    pub evidence: Vec<String>,
+    /// The command to type next.
+    pub next: Option<String>,
+}
+
+impl Failure {
+    pub fn new(code: Code, what: impl Into<String>) -> Self {
+        Self { code, what: what.into(), evidence: Vec::new(), next: None }
+    }
+
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self::new(Code::Usage, what)
+    }
+
+    pub fn environment(what: impl Into<String>) -> Self {
+        Self::new(Code::Environment, what)
+    }
+
+    #[must_use]
+    pub fn evidence(mut self, line: impl Into<String>) -> Self {
+        self.evidence.push(line.into());
+        self
+    }
+
+    #[must_use]
+    pub fn next(mut self, command: impl Into<String>) -> Self {
+        self.next = Some(command.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Failure {}
