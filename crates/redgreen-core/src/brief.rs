@@ -21,8 +21,7 @@ impl Brief {
     /// A request that opens with a word for mending is a fix; everything else is a feature.
     pub fn kind(&self) -> Kind {
         const MENDING: [&str; 5] = ["fix", "fixes", "bug", "bugfix", "repair"];
-        let first: String =
-            self.request.trim_start().chars().take_while(|letter| letter.is_alphanumeric()).collect();
+        let first: String = self.request.trim_start().chars().take_while(|letter| letter.is_alphanumeric()).collect();
         if MENDING.contains(&first.to_lowercase().as_str()) { Kind::Fix } else { Kind::Feature }
     }
 

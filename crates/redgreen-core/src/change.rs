@@ -1,1 +1,190 @@
-//! (being written)
+//! A diff as data: which paths changed, and what each of them is to the phases.
+
+use serde::{Deserialize, Serialize};
+
+use crate::framework::Framework;
+use crate::test_list;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub paths: Vec<ChangedPath>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedPath {
+    pub path: String,
+    pub kind: Kind,
+    pub class: Class,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Added,
+    Modified,
+    Deleted,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Tests, their helpers and their data.
+    Test,
+    Implementation,
+    /// Code of a language that keeps tests beside it, so that the path alone does not tell.
+    Mixed,
+    /// Code that got only signatures and placeholders: a stub so that a test can compile.
+    Stub,
+    RunnerConfig,
+    /// Dependencies and project facts; changes as the code does.
+    Manifest,
+    Documentation,
+    TestList,
+    /// A submodule or a nested repository, which a tree of this repository cannot hold.
+    Submodule,
+}
+
+/// What a path is, going by its name.
+pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if path == test_list::FILE {
+        Class::TestList
+    } else if frameworks.iter().any(|framework| (framework.is_test_file)(path)) {
+        Class::Test
+    } else if is_manifest(name) {
+        Class::Manifest
+    } else if frameworks.iter().any(|framework| (framework.is_runner_config)(path)) {
+        Class::RunnerConfig
+    } else if is_documentation(path, name) {
+        Class::Documentation
+    } else if extension(name) == "rs" {
+        Class::Mixed
+    } else {
+        Class::Implementation
+    }
+}
+
+/// Whether `new` adds nothing to `old` but signatures, placeholders and comments.
+pub fn is_stub(old: &str, new: &str) -> bool {
+    let mut kept = old.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    let mut docstring = false;
+    for line in new.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if kept.peek() == Some(&line) {
+            kept.next();
+        } else if line.starts_with("\"\"\"") {
+            docstring = line.len() < 6 || !line.ends_with("\"\"\"");
+        } else if docstring {
+            docstring = !line.ends_with("\"\"\"");
+        } else if !is_stub_line(line) {
+            return false;
+        }
+    }
+    kept.next().is_none()
+}
+
+fn is_stub_line(line: &str) -> bool {
+    const SIGNATURES: [&str; 14] = [
+        "def ",
+        "async def ",
+        "class ",
+        "@",
+        "import ",
+        "from ",
+        "pub ",
+        "fn ",
+        "function ",
+        "export ",
+        "struct ",
+        "enum ",
+        "impl ",
+        "interface ",
+    ];
+    const BODIES: [&str; 9] = [
+        "pass",
+        "...",
+        "raise NotImplementedError",
+        "todo!(",
+        "unimplemented!(",
+        "return None",
+        "return null",
+        "throw new Error(",
+        "return undefined",
+    ];
+    let closes = |letter: char| "{}()[];,".contains(letter);
+    line.chars().all(closes)
+        || line.starts_with(['#', '/', '*'])
+        || BODIES.iter().any(|body| line.starts_with(body))
+        || SIGNATURES.iter().any(|start| line.starts_with(start)) && has_no_body(line)
+}
+
+/// A signature that ends its line, or holds a placeholder: `fn f() -> u8 { todo!() }`.
+fn has_no_body(line: &str) -> bool {
+    let body = match line.split_once('{') {
+        Some((_, body)) => body,
+        None => line.rsplit_once(':').map_or("", |(_, body)| body),
+    };
+    let body = body.trim().trim_end_matches('}').trim();
+    body.is_empty()
+        || line.starts_with("import ")
+        || line.starts_with("from ")
+        || ["pass", "...", "todo!(", "unimplemented!(", "raise NotImplementedError", "throw new Error("]
+            .iter()
+            .any(|placeholder| body.starts_with(placeholder))
+}
+
+fn is_manifest(name: &str) -> bool {
+    const NAMES: [&str; 16] = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "pyproject.toml",
+        "setup.py",
+        "setup.cfg",
+        "poetry.lock",
+        "uv.lock",
+        "package.json",
+        "package-lock.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "go.mod",
+        "go.sum",
+        ".gitignore",
+        "Pipfile",
+        "Pipfile.lock",
+    ];
+    NAMES.contains(&name) || name.starts_with("requirements") && name.ends_with(".txt")
+}
+
+fn is_documentation(path: &str, name: &str) -> bool {
+    matches!(extension(name), "md" | "rst" | "adoc") || path.starts_with("docs/") || name.starts_with("LICENSE")
+}
+
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stub_adds_only_what_lets_a_test_compile() {
+        let old = "def add(a, b):\n    return a + b\n";
+        for (new, stub) in [
+            ("def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    raise NotImplementedError\n", true),
+            ("def add(a, b):\n    return a + b\n\ndef sub(a, b): ...\n", true),
+            (
+                "import abc\ndef add(a, b):\n    return a + b\n# soon\nclass Sub:\n    \"\"\"Soon.\"\"\"\n    pass\n",
+                true,
+            ),
+            ("def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    return a - b\n", false),
+            ("def add(a, b):\n    return a + b\ndef sub(a, b): return a - b\n", false),
+            ("def add(a, b):\n    return 0\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_stub(old, new), stub, "{new}");
+        }
+        assert!(is_stub("", "pub fn roman(n: u32) -> String {\n    todo!()\n}\n"));
+        assert!(is_stub("", "pub fn roman(n: u32) -> String { todo!() }\n"));
+        assert!(!is_stub("", "pub fn roman(n: u32) -> String { \"I\".to_owned() }\n"));
+    }
+}

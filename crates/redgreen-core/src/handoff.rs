@@ -1,1 +1,204 @@
-//! (being written)
+//! The handoff note: what one phase hands to the next, as JSON on that phase's commit under `refs/notes/tdd-handoffs`.
+//! With the commit it hangs on it is enough to go on from another clone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Trouble;
+use crate::brief::TestCase;
+use crate::phase::Phase;
+use crate::policy::Spent;
+use crate::report::Counts;
+use crate::verdict::{Decision, Verdict};
+
+/// Where the notes live.
+pub const NOTES_REF: &str = "refs/notes/tdd-handoffs";
+/// The version this program writes. A reader of version 1 may ignore fields it does not know.
+pub const VERSION: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Handoff {
+    pub version: u32,
+    pub phase: Phase,
+    pub next_phase: Phase,
+    pub cycle_number: u32,
+    pub current_test: Option<TestCase>,
+    pub completed_tests: Vec<String>,
+    pub pending_tests: Vec<String>,
+    pub test_result: Option<TestResult>,
+    pub error: Option<String>,
+    pub error_details: Option<Trouble>,
+    pub retry_count: u32,
+    pub run: RunFacts,
+    pub verdict: Option<Ruling>,
+    pub tests: Option<Counts>,
+    /// The tests RED made fail, while they are owed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// Turns GREEN took.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub iterations: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+/// What another clone has to know of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunFacts {
+    pub id: String,
+    pub request: String,
+    /// The commit the run started from.
+    pub base: String,
+    /// The branch it is meant for.
+    pub target: String,
+    /// The branch it works on.
+    pub branch: String,
+    pub agent: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum TestResult {
+    Pass,
+    Fail,
+}
+
+/// The verdict in short; the journal has it whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ruling {
+    pub decision: Decision,
+    pub codes: Vec<String>,
+}
+
+/// Why a note cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    NotJson(String),
+    Newer(u64),
+    Incomplete(String),
+}
+
+impl Handoff {
+    pub fn parse(text: &str) -> Result<Self, Unreadable> {
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;
+        match value.get("version").and_then(serde_json::Value::as_u64) {
+            Some(version) if version > u64::from(VERSION) => return Err(Unreadable::Newer(version)),
+            Some(_) => {}
+            None => return Err(Unreadable::Incomplete("missing field `version`".to_owned())),
+        }
+        serde_json::from_value(value).map_err(|error| Unreadable::Incomplete(error.to_string()))
+    }
+
+    /// Indented, because people read it with `git notes --ref=tdd-handoffs show`.
+    pub fn render(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+impl From<&Verdict> for Ruling {
+    fn from(verdict: &Verdict) -> Self {
+        let mut codes: Vec<String> = Vec::new();
+        for reason in &verdict.reasons {
+            if !codes.iter().any(|known| known == reason.code.as_str()) {
+                codes.push(reason.code.as_str().to_owned());
+            }
+        }
+        Self { decision: verdict.decision, codes }
+    }
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unreadable::NotJson(error) => write!(out, "it is not JSON: {error}"),
+            Unreadable::Newer(version) => {
+                write!(out, "it has version {version}, and this redgreen reads up to {VERSION}")
+            }
+            Unreadable::Incomplete(error) => write!(out, "it is not a whole handoff: {error}"),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTE: &str = r#"{
+  "version": 1,
+  "phase": "GREEN",
+  "nextPhase": "REFACTOR",
+  "cycleNumber": 2,
+  "currentTest": {
+    "description": "4 is IV",
+    "testFile": "tests/roman.rs",
+    "implFile": "src/lib.rs"
+  },
+  "completedTests": [
+    "1 is I"
+  ],
+  "pendingTests": [
+    "4 is IV"
+  ],
+  "testResult": "PASS",
+  "error": null,
+  "errorDetails": null,
+  "retryCount": 1,
+  "run": {
+    "id": "r1",
+    "request": "roman numerals",
+    "base": "b0",
+    "target": "main",
+    "branch": "redgreen/roman-r1",
+    "agent": "script"
+  },
+  "verdict": {
+    "decision": "accepted",
+    "codes": [
+      "green.passes"
+    ]
+  },
+  "tests": {
+    "passed": 2,
+    "failed": 0,
+    "skipped": 0,
+    "loadErrors": 0
+  },
+  "iterations": 2
+}
+"#;
+
+    #[test]
+    fn a_note_reads_and_writes_back_to_the_letter() {
+        assert_eq!(Handoff::parse(NOTE).unwrap().render(), NOTE);
+    }
+
+    #[test]
+    fn a_note_with_fields_of_a_later_minor_reader_is_read() {
+        let extended = NOTE.replacen('{', r#"{ "mood": "sunny","#, 1);
+        assert_eq!(Handoff::parse(&extended), Handoff::parse(NOTE));
+    }
+
+    #[test]
+    fn a_note_that_cannot_be_used_says_why() {
+        for (text, words) in [
+            ("", "it is not JSON"),
+            ("PASS", "it is not JSON"),
+            ("{}", "missing field `version`"),
+            (&NOTE.replace("\"version\": 1", "\"version\": 2"), "it has version 2"),
+            (&NOTE.replace("\"GREEN\"", "\"BLUE\""), "unknown variant `BLUE`"),
+            (&NOTE.replace("\"cycleNumber\": 2,", ""), "missing field `cycleNumber`"),
+        ] {
+            let said = Handoff::parse(text).unwrap_err().to_string();
+            assert!(said.contains(words), "{text}: {said}");
+        }
+    }
+}

@@ -1,1 +1,501 @@
-//! (being written)
+//! The ruling on a phase: from the change, the report accepted last and the report of the candidate, nothing else. No
+//! word of any agent is an input.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Deref;
+
+use crate::change::{Change, Class, Kind};
+use crate::phase::Phase;
+use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
+use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
+
+/// What a ruling rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    pub change: &'a Change,
+    /// The report of the state accepted last (the baseline before the first cycle).
+    pub before: &'a Report,
+    pub after: &'a Report,
+    /// The tests RED made fail. Empty in RED, and when they did not compile there.
+    pub targets: &'a [String],
+}
+
+/// At most so many reasons of one kind; the rest is counted.
+const REASONS_MAX: usize = 12;
+
+/// Rules on a candidate of RED, GREEN or REFACTOR. The plan is ruled on by `test_list`; nothing is left to rule on when
+/// the run is complete.
+pub fn judge(phase: Phase, evidence: Evidence<'_>) -> Verdict {
+    if evidence.after.outcome == Outcome::UsageError || evidence.after.exit == Exit::NotStarted {
+        let said = evidence.after.output_tail.lines().last().unwrap_or("nothing").trim();
+        return Verdict::undecided(Reason::new(
+            Code::RunnerBroken,
+            format!("`{}` could not work; it said: {said}", evidence.after.command),
+        ));
+    }
+    let (before, after) = (Seen::of(evidence.before), Seen::of(evidence.after));
+    match phase {
+        Phase::Red => red(evidence.change, &before, &after),
+        Phase::Green => green(evidence.change, &before, &after, evidence.targets),
+        Phase::Refactor | Phase::Plan | Phase::Complete => refactor(evidence.change, &before, &after),
+    }
+}
+
+/// The report to compare the next phase with: the candidate's, and what it could not show because the new test does not
+/// compile yet. Those tests are owed at GREEN.
+pub fn carry(before: &Report, after: &Report) -> Report {
+    let mut carried = after.clone();
+    let seen: BTreeSet<&str> = after.tests.iter().map(|test| test.id.as_str()).collect();
+    let hidden = before.tests.iter().filter(|test| !seen.contains(test.id.as_str())).cloned();
+    carried.tests.extend(hidden);
+    carried
+}
+
+/// A report whose tests are found by id without a walk through all of them.
+struct Seen<'a> {
+    report: &'a Report,
+    by_id: HashMap<&'a str, &'a Test>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(report: &'a Report) -> Self {
+        Self { report, by_id: report.tests.iter().map(|test| (test.id.as_str(), test)).collect() }
+    }
+
+    fn test(&self, id: &str) -> Option<&'a Test> {
+        self.by_id.get(id).copied()
+    }
+}
+
+impl Deref for Seen<'_> {
+    type Target = Report;
+
+    fn deref(&self) -> &Report {
+        self.report
+    }
+}
+
+fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
+    let mut reasons = submodules(change);
+    reasons.extend(touched_implementation(change));
+    let disqualified = !reasons.is_empty();
+
+    let new_errors: Vec<&LoadError> =
+        after.load_errors.iter().filter(|error| !known_load_error(before, error)).collect();
+    let missing: Vec<&LoadError> =
+        new_errors.iter().copied().filter(|error| error.kind == LoadErrorKind::MissingSymbol).collect();
+    reasons.extend(new_errors.iter().filter(|error| error.kind != LoadErrorKind::MissingSymbol).map(|error| {
+        let code = if error.kind == LoadErrorKind::Syntax { Code::RedSyntax } else { Code::RedDoesNotLoad };
+        Reason::new(code, first_line(&error.message)).place(error.file.as_deref(), error.line)
+    }));
+
+    let hidden = |test: &Test| !new_errors.is_empty() && hidden_by(&new_errors, test);
+    let others = others(before, after, change, hidden);
+    let sabotage = !others.is_clean();
+    reasons.extend(others.reasons(Code::RedOthersFail, Code::RedOthersFail, Code::RedTestsVanished));
+
+    match after.outcome {
+        Outcome::TimedOut => reasons.push(Reason::plain(Code::RedTimedOut)),
+        Outcome::Crashed => reasons.push(crashed(Code::RedCrashed, after)),
+        Outcome::Passed
+        | Outcome::Failed
+        | Outcome::Errored
+        | Outcome::Skipped
+        | Outcome::DidNotCompile
+        | Outcome::NoTests
+        | Outcome::UsageError => {}
+    }
+
+    let fresh: Vec<&Test> = after.tests.iter().filter(|test| is_fresh(before, change, test)).collect();
+    let failing: Vec<&Test> = fresh.iter().copied().filter(|test| test.status.is_failure()).collect();
+    if reasons.is_empty() && failing.is_empty() && missing.is_empty() {
+        reasons.push(nothing_red(&fresh));
+    }
+    if !reasons.is_empty() {
+        let mut verdict = Verdict::refused(reasons);
+        // What is only wrong in itself may be mended where it stands; what harmed others is rolled back.
+        verdict.standing = (!disqualified && !sabotage).then_some(Standing { kept: 0, reached: 0 });
+        return verdict;
+    }
+    accepted_red(&failing, &missing)
+}
+
+fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
+    let mut reasons: Vec<Reason> = failing
+        .iter()
+        .map(|test| {
+            let sentence =
+                format!("{} fails: {}", test.id, first_line(test.message.as_deref().unwrap_or("no message")));
+            Reason::new(red_code(test), sentence).test(&test.id).place(test.file.as_deref(), test.line)
+        })
+        .collect();
+    reasons.extend(missing.iter().map(|error| {
+        Reason::new(Code::RedMissingSymbol, first_line(&error.message)).place(error.file.as_deref(), error.line)
+    }));
+    Verdict {
+        decision: Decision::Accepted,
+        reasons: bounded(reasons),
+        targets: failing.iter().map(|test| test.id.clone()).collect(),
+        standing: None,
+    }
+}
+
+fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String]) -> Verdict {
+    let mut reasons = submodules(change);
+    reasons.extend(changed_tests(change));
+    reasons.extend(changed_config(change, Code::GreenConfigChanged));
+    let tampered = !reasons.is_empty();
+
+    let incomplete = match after.outcome {
+        Outcome::TimedOut => Some(Reason::plain(Code::GreenTimedOut)),
+        Outcome::Crashed => Some(crashed(Code::GreenReportIncomplete, after)),
+        Outcome::Passed
+        | Outcome::Failed
+        | Outcome::Errored
+        | Outcome::Skipped
+        | Outcome::DidNotCompile
+        | Outcome::NoTests
+        | Outcome::UsageError => None,
+    };
+    reasons.extend(incomplete);
+    reasons.extend(bounded(
+        after
+            .load_errors
+            .iter()
+            .filter(|error| !known_load_error(before, error) || error.kind == LoadErrorKind::MissingSymbol)
+            .map(|error| {
+                Reason::new(Code::GreenDoesNotCompile, first_line(&error.message))
+                    .place(error.file.as_deref(), error.line)
+            })
+            .collect(),
+    ));
+
+    let hides = !after.load_errors.is_empty();
+    let owed = |test: &Test| targets.contains(&test.id) || hides && hidden_by(&all(&after.load_errors), test);
+    let others = others(before, after, &Change::default(), owed);
+    let reached = reached(before, after, targets);
+    reasons.extend(others.reasons(Code::GreenRegression, Code::GreenNewlySkipped, Code::GreenTestsVanished));
+    reasons.extend(reached.reasons());
+    if reasons.is_empty() {
+        reasons.extend(contradiction(before, after, Code::GreenReportIncomplete));
+    }
+
+    let standing = Standing { kept: kept(before, after), reached: reached.passing };
+    let mut verdict = if reasons.is_empty() {
+        let counts = after.counts();
+        Verdict::accepted(Reason::new(Code::GreenPasses, format!("{} pass, none is missing", counts.passed)))
+    } else {
+        Verdict::refused(reasons)
+    };
+    verdict.standing = (!tampered).then_some(standing);
+    verdict
+}
+
+fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
+    if change.paths.is_empty() {
+        return Verdict::accepted(Reason::plain(Code::RefactorNothing));
+    }
+    let mut reasons = submodules(change);
+    reasons.extend(changed_config(change, Code::RefactorConfigChanged));
+    reasons.extend(others(before, after, &Change::default(), |_| false).reasons(
+        Code::RefactorRegression,
+        Code::RefactorTestsVanished,
+        Code::RefactorTestsVanished,
+    ));
+    reasons.extend(bounded(
+        after
+            .load_errors
+            .iter()
+            .filter(|error| !known_load_error(before, error))
+            .map(|error| {
+                Reason::new(Code::RefactorRegression, first_line(&error.message))
+                    .place(error.file.as_deref(), error.line)
+            })
+            .collect(),
+    ));
+    let new_failures = after.tests.iter().filter(|test| test.status.is_failure() && before.test(&test.id).is_none());
+    reasons.extend(bounded(new_failures.map(|test| failure(Code::RefactorRegression, test)).collect()));
+    match after.outcome {
+        Outcome::TimedOut | Outcome::Crashed => reasons.push(crashed(Code::RefactorReportIncomplete, after)),
+        Outcome::Passed
+        | Outcome::Failed
+        | Outcome::Errored
+        | Outcome::Skipped
+        | Outcome::DidNotCompile
+        | Outcome::NoTests
+        | Outcome::UsageError => {}
+    }
+    if reasons.is_empty() {
+        reasons.extend(contradiction(before, after, Code::RefactorReportIncomplete));
+    }
+    if reasons.is_empty() {
+        Verdict::accepted(Reason::new(
+            Code::RefactorKept,
+            format!("{} files changed, {} tests still pass", change.paths.len(), after.counts().passed),
+        ))
+    } else {
+        Verdict::refused(reasons)
+    }
+}
+
+/// What became of the tests that passed before and are not this phase's business.
+struct Others<'a> {
+    failing: Vec<&'a Test>,
+    skipped: Vec<&'a Test>,
+    vanished: Vec<&'a Test>,
+}
+
+fn others<'a>(before: &Seen<'a>, after: &Seen<'a>, change: &Change, excused: impl Fn(&Test) -> bool) -> Others<'a> {
+    let mut others = Others { failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new() };
+    for test in before.report.tests.iter().filter(|test| test.status == Status::Passed && !excused(test)) {
+        match after.test(&test.id) {
+            None => others.vanished.push(test),
+            // A test whose file this phase changed is its business, so long as it still runs.
+            Some(now) if now.status.is_failure() && in_changed_test(change, now) => {}
+            Some(now) if now.status.is_failure() => others.failing.push(now),
+            Some(now) if now.status.is_idle() => others.skipped.push(now),
+            Some(_) => {}
+        }
+    }
+    others
+}
+
+impl Others<'_> {
+    fn is_clean(&self) -> bool {
+        self.failing.is_empty() && self.skipped.is_empty() && self.vanished.is_empty()
+    }
+
+    fn reasons(&self, failing: Code, skipped: Code, vanished: Code) -> Vec<Reason> {
+        let told = |tests: &[&Test], code: Code, what: &str| {
+            let rows = tests.iter().map(|test| Reason::new(code, format!("{} {what}", test.id)).test(&test.id));
+            bounded(rows.collect())
+        };
+        let mut reasons = bounded(self.failing.iter().map(|test| failure(failing, test)).collect());
+        reasons.extend(told(&self.skipped, skipped, "passed before and is skipped now"));
+        reasons.extend(told(&self.vanished, vanished, "passed before and is gone"));
+        reasons
+    }
+}
+
+/// What became of the tests RED asked for.
+struct Reached<'a> {
+    passing: usize,
+    failing: Vec<&'a Test>,
+    skipped: Vec<&'a Test>,
+    vanished: Vec<&'a str>,
+    none_new: bool,
+}
+
+fn reached<'a>(before: &Seen<'_>, after: &Seen<'a>, targets: &'a [String]) -> Reached<'a> {
+    let mut reached =
+        Reached { passing: 0, failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new(), none_new: false };
+    let mut sort = |test: &'a Test| match test.status {
+        Status::Passed => reached.passing += 1,
+        Status::Skipped | Status::Todo | Status::NotRun | Status::Xfailed => reached.skipped.push(test),
+        Status::Failed | Status::Errored | Status::TimedOut | Status::Crashed | Status::Flaky | Status::Xpassed => {
+            reached.failing.push(test);
+        }
+    };
+    let new: Vec<&'a Test> = after.report.tests.iter().filter(|test| before.test(&test.id).is_none()).collect();
+    let compiled_late = targets.is_empty();
+    for test in targets.iter().filter_map(|id| after.test(id)) {
+        sort(test);
+    }
+    // Tests nobody saw at RED (they did not compile, or came along in GREEN) have to pass as well.
+    for test in new.iter().copied().filter(|test| !targets.contains(&test.id)) {
+        if compiled_late || test.status.is_failure() {
+            sort(test);
+        }
+    }
+    reached.vanished = targets.iter().map(String::as_str).filter(|id| after.test(id).is_none()).collect();
+    reached.none_new = compiled_late && new.is_empty() && after.load_errors.is_empty();
+    reached
+}
+
+impl Reached<'_> {
+    fn reasons(&self) -> Vec<Reason> {
+        let mut reasons = bounded(self.failing.iter().map(|test| failure(Code::GreenStillFailing, test)).collect());
+        reasons.extend(self.skipped.iter().map(|test| {
+            Reason::new(Code::GreenNewlySkipped, format!("{} has to pass and is skipped", test.id)).test(&test.id)
+        }));
+        reasons.extend(
+            self.vanished
+                .iter()
+                .map(|id| Reason::new(Code::GreenTestsVanished, format!("{id} has to pass and is gone")).test(id)),
+        );
+        if self.none_new {
+            reasons.push(Reason::new(Code::GreenTestsVanished, "the test written in RED was not run"));
+        }
+        reasons
+    }
+}
+
+fn kept(before: &Seen<'_>, after: &Seen<'_>) -> usize {
+    let passing = |id: &str| after.test(id).is_some_and(|test| test.status == Status::Passed);
+    before.tests.iter().filter(|test| test.status == Status::Passed && passing(&test.id)).count()
+}
+
+fn is_fresh(before: &Seen<'_>, change: &Change, test: &Test) -> bool {
+    match before.test(&test.id) {
+        None => true,
+        Some(known) => known.status == Status::Passed && test.status.is_failure() && in_changed_test(change, test),
+    }
+}
+
+/// Whether the test lives in a test file that changed. The file of a failure may be the code it failed in, so the id,
+/// which starts with the test's own path in most runners, is asked as well.
+fn in_changed_test(change: &Change, test: &Test) -> bool {
+    change.paths.iter().filter(|changed| matches!(changed.class, Class::Test | Class::Mixed)).any(|changed| {
+        test.file.as_deref() == Some(&changed.path)
+            || test.id.strip_prefix(changed.path.as_str()).is_some_and(|rest| rest.starts_with("::"))
+            || changed
+                .path
+                .strip_suffix(".rs")
+                .is_some_and(|stem| test.id.strip_prefix(stem).is_some_and(|rest| rest.starts_with("::")))
+    })
+}
+
+/// Whether a broken file explains that a test could not run. Where the test's file is unknown, the doubt is in its
+/// favour: it is owed at GREEN all the same.
+fn hidden_by(errors: &[&LoadError], test: &Test) -> bool {
+    errors.iter().any(|error| match (&error.file, &test.file) {
+        (Some(broken), Some(file)) => broken == file || test.id.starts_with(broken.as_str()),
+        (None, _) | (_, None) => true,
+    })
+}
+
+fn known_load_error(before: &Report, error: &LoadError) -> bool {
+    before.load_errors.iter().any(|known| known.file == error.file && known.message == error.message)
+}
+
+fn all(errors: &[LoadError]) -> Vec<&LoadError> {
+    errors.iter().collect()
+}
+
+fn red_code(test: &Test) -> Code {
+    const MISSING: [&str; 8] = [
+        "NameError",
+        "AttributeError",
+        "ImportError",
+        "ModuleNotFoundError",
+        "ReferenceError",
+        "NoMethodError",
+        "UndefinedFunctionError",
+        "UnboundLocalError",
+    ];
+    match (test.status, test.exception.as_deref()) {
+        (_, Some(class)) if class.ends_with("NotImplementedError") => Code::RedNotImplemented,
+        (_, Some(class)) if MISSING.contains(&class) => Code::RedMissingSymbol,
+        (Status::Failed, _) => Code::RedAssertion,
+        (
+            Status::Passed
+            | Status::Xfailed
+            | Status::Todo
+            | Status::Skipped
+            | Status::NotRun
+            | Status::Flaky
+            | Status::Xpassed
+            | Status::Errored
+            | Status::TimedOut
+            | Status::Crashed,
+            _,
+        ) => Code::RedError,
+    }
+}
+
+fn nothing_red(fresh: &[&Test]) -> Reason {
+    let passing: Vec<&str> = fresh.iter().filter(|test| !test.status.is_idle()).map(|test| test.id.as_str()).collect();
+    match (fresh.first(), passing.first()) {
+        (None, _) => Reason::plain(Code::RedNoTests),
+        (Some(idle), None) => Reason::new(Code::RedSkipped, format!("{} is skipped", idle.id)).test(&idle.id),
+        (Some(_), Some(first)) => {
+            Reason::new(Code::RedPasses, format!("{} passes already", passing.join(", "))).test(first)
+        }
+    }
+}
+
+fn submodules(change: &Change) -> Vec<Reason> {
+    of_class(change, Class::Submodule, |path, _| {
+        Some(Reason::new(Code::ChangeSubmodule, format!("{path} is a repository of its own")))
+    })
+}
+
+fn touched_implementation(change: &Change) -> Vec<Reason> {
+    of_class(change, Class::Implementation, |path, _| {
+        Some(Reason::new(Code::RedTouchesImplementation, format!("{path} was changed before the test was accepted")))
+    })
+}
+
+/// New test files are welcome in GREEN; what RED froze is not to be touched.
+fn changed_tests(change: &Change) -> Vec<Reason> {
+    of_class(change, Class::Test, |path, kind| match kind {
+        Kind::Added => None,
+        Kind::Modified => Some(Reason::new(Code::GreenTestsChanged, format!("{path} was changed"))),
+        Kind::Deleted => Some(Reason::new(Code::GreenTestsChanged, format!("{path} was deleted"))),
+    })
+}
+
+fn changed_config(change: &Change, code: Code) -> Vec<Reason> {
+    of_class(change, Class::RunnerConfig, |path, _| Some(Reason::new(code, format!("{path} was changed"))))
+}
+
+fn of_class(change: &Change, class: Class, tell: impl Fn(&str, Kind) -> Option<Reason>) -> Vec<Reason> {
+    let paths = change.paths.iter().filter(|changed| changed.class == class);
+    let told = paths
+        .filter_map(|changed| tell(&changed.path, changed.kind).map(|reason| reason.place(Some(&changed.path), None)));
+    bounded(told.collect())
+}
+
+/// Everything looks well, but the pieces do not agree; a suite that was not clean before may stay as it was.
+fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> {
+    let clean_before = before.outcome == Outcome::Passed || before.tests.is_empty();
+    if after.has(Flag::ExitCodeContradicts) && !before.has(Flag::ExitCodeContradicts) {
+        return Some(Reason::new(code, "the report holds failures, and the exit code says there are none"));
+    }
+    let failures_now = after.tests.iter().any(|test| test.status.is_failure());
+    if clean_before && !failures_now && after.exit != Exit::Code(0) {
+        let outside = after.errors_outside.first().map_or("no test says why", String::as_str);
+        return Some(Reason::new(
+            code,
+            format!("every test passes, and the run ends with {:?}: {outside}", after.exit),
+        ));
+    }
+    None
+}
+
+fn crashed(code: Code, after: &Report) -> Reason {
+    let unfinished: Vec<&str> = after
+        .tests
+        .iter()
+        .filter(|test| test.status == Status::Crashed)
+        .map(|test| test.id.as_str())
+        .take(REASONS_MAX)
+        .collect();
+    let who = if unfinished.is_empty() { String::new() } else { format!(", in {}", unfinished.join(", ")) };
+    Reason::new(code, format!("the run ended early ({:?}){who}", after.exit))
+}
+
+fn failure(code: Code, test: &Test) -> Reason {
+    let message = first_line(test.message.as_deref().unwrap_or("no message"));
+    Reason::new(code, format!("{} fails: {message}", test.id)).test(&test.id).place(test.file.as_deref(), test.line)
+}
+
+fn bounded(mut reasons: Vec<Reason>) -> Vec<Reason> {
+    let more = reasons.len().saturating_sub(REASONS_MAX);
+    reasons.truncate(REASONS_MAX);
+    if more > 0
+        && let Some(last) = reasons.last_mut()
+    {
+        last.sentence.push_str(&format!(" (and {more} more)"));
+    }
+    reasons
+}
+
+fn first_line(message: &str) -> String {
+    const LINE_CHARS_MAX: usize = 200;
+    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no message");
+    line.chars().take(LINE_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -17,5 +17,6 @@ pub mod phase;
 pub mod policy;
 pub mod report;
 pub mod state;
+pub mod step;
 pub mod test_list;
 pub mod verdict;

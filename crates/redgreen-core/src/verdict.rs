@@ -1,1 +1,271 @@
-//! (being written)
+//! What a change means for its phase: accepted, refused or undecided, with every reason. The codes are public API.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    pub decision: Decision,
+    pub reasons: Vec<Reason>,
+    /// RED: the tests that fail now and must pass at GREEN. Empty when they do not compile yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// How far the work is; `None` when it may not be built upon and has to be rolled back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    Accepted,
+    Refused,
+    /// Could not find out; a human has to look.
+    Undecided,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reason {
+    pub code: Code,
+    pub sentence: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+/// How good a state of GREEN is; the greater one is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// Tests that passed before and pass now: fewer of them is always worse.
+    pub kept: usize,
+    /// Of the tests RED added, those that pass.
+    pub reached: usize,
+}
+
+/// Who has to change something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    Nobody,
+    Plan,
+    Test,
+    Code,
+    Runner,
+}
+
+/// One row of the public vocabulary.
+pub struct Meaning {
+    pub code: Code,
+    pub name: &'static str,
+    pub side: Side,
+    pub meaning: &'static str,
+    /// The next legal step.
+    pub next: &'static str,
+}
+
+macro_rules! vocabulary {
+    ($($variant:ident $name:literal $side:ident $meaning:literal $next:literal;)*) => {
+        /// Why a verdict is what it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Code { $(#[serde(rename = $name)] $variant,)* }
+
+        /// Every code, in the order of the documentation.
+        pub const VOCABULARY: &[Meaning] = &[$(Meaning {
+            code: Code::$variant, name: $name, side: Side::$side, meaning: $meaning, next: $next,
+        },)*];
+
+        impl Code {
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $name,)* }
+            }
+
+            pub fn side(self) -> Side {
+                match self { $(Code::$variant => Side::$side,)* }
+            }
+
+            pub fn next_step(self) -> &'static str {
+                match self { $(Code::$variant => $next,)* }
+            }
+        }
+    };
+}
+
+vocabulary! {
+    PlanSelected "plan.selected" Nobody
+        "the planner named the next test of the list" "write that test";
+    PlanFinished "plan.finished" Nobody
+        "the planner says nothing is left, and every box is ticked" "review the result";
+    PlanNoAnswer "plan.no_answer" Plan
+        "the planner's answer does not hold the JSON object that names the next test"
+        "answer {\"currentTest\": {\"description\", \"testFile\", \"implFile\"}} or {\"currentTest\": null}";
+    PlanNoList "plan.no_list" Plan
+        "there is no test-list.md with checkboxes" "write test-list.md with one `- [ ]` line per test";
+    PlanNotInList "plan.not_in_list" Plan
+        "the test the planner named is not an open item of test-list.md" "name an open item of the list, word for word";
+    PlanUnfinished "plan.unfinished" Plan
+        "the planner says nothing is left, but boxes of test-list.md are open" "name one of the open items";
+    PlanTouchesCode "plan.touches_code" Plan
+        "planning changed something other than the list and documentation" "change test-list.md only";
+
+    RedAssertion "red.assertion" Nobody
+        "the new test runs, and its assertion fails" "make it pass";
+    RedMissingSymbol "red.missing_symbol" Nobody
+        "the new test asks for something that does not exist yet" "make it exist, and the test pass";
+    RedNotImplemented "red.not_implemented" Nobody
+        "the new test reaches code that says it is not implemented" "implement it";
+    RedError "red.error" Nobody
+        "the new test runs, and ends with an error in the code it calls" "make it pass";
+    RedPasses "red.passes" Test
+        "the new test passes already: it does not ask for anything new" "look at the assertion: it must fail first";
+    RedNoTests "red.no_tests" Test
+        "no new or changed test was collected" "write one test where the runner finds it";
+    RedSkipped "red.skipped" Test
+        "the new test is skipped: it asks for nothing" "take the skip away";
+    RedSyntax "red.syntax" Test
+        "the test file cannot be parsed" "correct the syntax of the test";
+    RedDoesNotLoad "red.does_not_load" Test
+        "the test file cannot be loaded, for a reason other than a missing piece of the feature"
+        "make the test load";
+    RedTimedOut "red.timed_out" Test
+        "the suite did not end within its time limit" "make the test end by itself";
+    RedCrashed "red.crashed" Test
+        "the run ended before every test had a result" "write a test that fails instead of ending the run";
+    RedOthersFail "red.others_fail" Test
+        "tests that passed before fail now, or are skipped" "leave the other tests and their code as they were";
+    RedTestsVanished "red.tests_vanished" Test
+        "tests that passed before are gone" "bring them back";
+    RedTouchesImplementation "red.touches_implementation" Test
+        "code was written before its test was accepted" "change tests only; the code comes next";
+
+    GreenPasses "green.passes" Nobody
+        "every test of the run passes, and none is missing" "improve the code, or leave it";
+    GreenStillFailing "green.still_failing" Code
+        "a test that has to pass still fails" "make it pass";
+    GreenDoesNotCompile "green.does_not_compile" Code
+        "the code cannot be built or loaded" "make it build";
+    GreenRegression "green.regression" Code
+        "tests that passed before fail now" "find another way that keeps them passing";
+    GreenTestsChanged "green.tests_changed" Code
+        "tests were changed while making them pass" "leave the tests as they are and change the code";
+    GreenTestsVanished "green.tests_vanished" Code
+        "tests that have to pass are gone" "bring them back";
+    GreenNewlySkipped "green.newly_skipped" Code
+        "tests that have to pass are skipped" "take the skip away and make them pass";
+    GreenConfigChanged "green.config_changed" Code
+        "the test runner's configuration was changed while making tests pass" "leave the configuration as it is";
+    GreenReportIncomplete "green.report_incomplete" Code
+        "exit code, report and list of tests do not agree that the run finished" "let the run come to its end";
+    GreenTimedOut "green.timed_out" Code
+        "the suite did not end within its time limit" "make the code end";
+    GreenLint "green.lint" Code
+        "the project's linter finds something it did not find before" "correct what it says";
+
+    RefactorKept "refactor.kept" Nobody
+        "the code changed, and every test still passes" "plan the next test";
+    RefactorNothing "refactor.nothing" Nobody
+        "nothing needed changing" "plan the next test";
+    RefactorGivenUp "refactor.given_up" Nobody
+        "the refactoring was rolled back; the green code stays" "plan the next test";
+    RefactorRegression "refactor.regression" Code
+        "tests that passed before fail now" "change the form, not what the code does";
+    RefactorTestsVanished "refactor.tests_vanished" Code
+        "tests that passed before are gone or skipped" "keep every test";
+    RefactorConfigChanged "refactor.config_changed" Code
+        "the test runner's configuration was changed" "leave the configuration as it is";
+    RefactorReportIncomplete "refactor.report_incomplete" Code
+        "exit code, report and list of tests do not agree that the run finished" "let the run come to its end";
+    RefactorLint "refactor.lint" Code
+        "the project's linter finds something it did not find before" "correct what it says";
+
+    ChangeSubmodule "change.submodule" Code
+        "the change is inside a submodule or a nested repository, which this repository cannot hold"
+        "keep the change inside this repository";
+    RunnerBroken "runner.broken" Runner
+        "the test runner itself could not work" "make the test command run, then resume";
+}
+
+impl Verdict {
+    pub fn accepted(reason: Reason) -> Self {
+        Self { decision: Decision::Accepted, reasons: vec![reason], targets: Vec::new(), standing: None }
+    }
+
+    pub fn refused(reasons: Vec<Reason>) -> Self {
+        Self { decision: Decision::Refused, reasons, targets: Vec::new(), standing: None }
+    }
+
+    pub fn undecided(reason: Reason) -> Self {
+        Self { decision: Decision::Undecided, reasons: vec![reason], targets: Vec::new(), standing: None }
+    }
+
+    pub fn first(&self) -> Option<&Reason> {
+        self.reasons.first()
+    }
+
+    /// All reasons, a line each, as they are told to the next try.
+    pub fn sentences(&self) -> String {
+        self.reasons.iter().map(Reason::line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Reason {
+    pub fn new(code: Code, sentence: impl Into<String>) -> Self {
+        Self { code, sentence: sentence.into(), test: None, file: None, line: None }
+    }
+
+    /// The sentence of the vocabulary, where there is nothing more to say.
+    pub fn plain(code: Code) -> Self {
+        let meaning = VOCABULARY.iter().find(|row| row.code == code).map_or("", |row| row.meaning);
+        Self::new(code, meaning)
+    }
+
+    #[must_use]
+    pub fn test(mut self, id: &str) -> Self {
+        self.test = Some(id.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub fn place(mut self, file: Option<&str>, line: Option<u32>) -> Self {
+        self.file = file.map(str::to_owned);
+        self.line = line;
+        self
+    }
+
+    fn line(&self) -> String {
+        let place = match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!(" ({file}:{line})"),
+            (Some(file), None) => format!(" ({file})"),
+            (None, _) => String::new(),
+        };
+        format!("{}: {}{place}", self.code.as_str(), self.sentence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_name_a_sentence_and_a_next_step_of_its_own() {
+        for (index, row) in VOCABULARY.iter().enumerate() {
+            assert_eq!(row.code.as_str(), row.name);
+            assert!(!row.meaning.is_empty() && !row.next.is_empty(), "{}", row.name);
+            assert!(VOCABULARY[..index].iter().all(|other| other.name != row.name), "{} twice", row.name);
+            let wire = serde_json::to_string(&row.code).unwrap();
+            assert_eq!(wire, format!("\"{}\"", row.name));
+        }
+    }
+
+    #[test]
+    fn a_state_that_breaks_less_is_better_than_one_that_reaches_more() {
+        let careful = Standing { kept: 5, reached: 0 };
+        let reckless = Standing { kept: 4, reached: 3 };
+        assert!(careful > reckless);
+        assert!(Standing { kept: 5, reached: 1 } > careful);
+    }
+}

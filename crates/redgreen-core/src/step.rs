@@ -1,0 +1,302 @@
+//! What to do next: a function of the state alone. The engine performs the step and records what came of it.
+
+use crate::agent::Assignment;
+use crate::brief::Kind;
+use crate::event::Outcome;
+use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
+use crate::phase::{Phase, Role};
+use crate::policy::Spent;
+use crate::state::{Acceptance, Attempt, Ending, Reverting, Situation, Stage, State, role_of};
+use crate::verdict::Code;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// See to it that the worktree is there, at the accepted commit, and holds exactly this tree.
+    Prepare {
+        tree: String,
+    },
+    /// Run the suite and the linters as they are.
+    Measure,
+    Pause {
+        ms: u64,
+    },
+    Ask {
+        assignment: Box<Assignment>,
+        time_ms: u64,
+    },
+    /// Run the tests on what the worktree holds, and rule.
+    Judge {
+        phase: Phase,
+        answer: String,
+        timeout_ms: u64,
+    },
+    Lint,
+    /// Put the worktree back to this tree; what it holds is salvaged first.
+    Restore {
+        tree: String,
+        why: &'static str,
+    },
+    /// Write an artifact of the run.
+    Record {
+        file: String,
+        text: String,
+    },
+    Commit {
+        tree: String,
+        message: String,
+        at: i64,
+    },
+    Note {
+        commit: String,
+        handoff: Box<Handoff>,
+    },
+    Merge {
+        message: String,
+    },
+    Discard,
+    /// Remove the worktree and stop.
+    Leave {
+        outcome: Outcome,
+    },
+    /// Nobody is at work on this run.
+    Stop,
+}
+
+/// The one next step.
+pub fn next(state: &State) -> Step {
+    if state.left.is_some() {
+        return Step::Stop;
+    }
+    match &state.situation {
+        Situation::Unmeasurable { trouble, .. } => leave(Outcome::BaselineUnusable { trouble: trouble.clone() }),
+        Situation::Halted { phase, trouble, .. } => leave(Outcome::GaveUp { phase: *phase, trouble: trouble.clone() }),
+        Situation::Waiting { trouble: None } => leave(Outcome::Waiting),
+        Situation::Waiting { trouble: Some(trouble) } => leave(Outcome::MergeBlocked { trouble: trouble.clone() }),
+        Situation::Ended(Ending::Merged { .. }) => leave(Outcome::Merged),
+        Situation::Ended(Ending::Aborted) => leave(Outcome::Aborted),
+        Situation::Merging => Step::Merge { message: merge_message(state) },
+        Situation::Discarding => Step::Discard,
+        Situation::Measuring { .. } | Situation::Working { .. } | Situation::Reverting { .. } if !state.prepared => {
+            Step::Prepare { tree: state.expected_tree().to_owned() }
+        }
+        Situation::Measuring { .. } => Step::Measure,
+        Situation::Working { phase, attempt, stage } => work(state, *phase, attempt, stage),
+        Situation::Reverting { phase, attempt, trouble, stage } => match stage {
+            Reverting::Restoring => Step::Restore { tree: state.progress.head.tree.clone(), why: "gave-up" },
+            Reverting::Recording => Step::Record {
+                file: format!("{}-phase-failure.md", phase.as_str().to_lowercase()),
+                text: failure_text(state, *phase, attempt, &trouble.message),
+            },
+            Reverting::Noting => {
+                let mut handoff =
+                    state.progress.handoff.clone().unwrap_or_else(|| handoff(state, *phase, attempt, None));
+                handoff.error = Some(trouble.message.lines().next().unwrap_or_default().to_owned());
+                handoff.error_details = Some(trouble.clone());
+                handoff.retry_count = attempt.retries.max(attempt.iteration);
+                Step::Note { commit: state.progress.head.commit.clone(), handoff: Box::new(handoff) }
+            }
+        },
+    }
+}
+
+impl Step {
+    /// The word its intent is journalled under.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Step::Prepare { .. } => "prepare",
+            Step::Measure => "measure",
+            Step::Pause { .. } => "pause",
+            Step::Ask { .. } => "ask",
+            Step::Judge { .. } => "judge",
+            Step::Lint => "lint",
+            Step::Restore { .. } => "restore",
+            Step::Record { .. } => "record",
+            Step::Commit { .. } => "commit",
+            Step::Note { .. } => "note",
+            Step::Merge { .. } => "merge",
+            Step::Discard => "discard",
+            Step::Leave { .. } => "leave",
+            Step::Stop => "stop",
+        }
+    }
+}
+
+fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
+    match stage {
+        Stage::Pausing { ms } => Step::Pause { ms: *ms },
+        Stage::Asking => ask(state, phase, attempt, role_of(phase)),
+        Stage::Diagnosing => ask(state, phase, attempt, Role::Diagnosis),
+        Stage::Unable { trouble } => leave(Outcome::AgentUnusable { trouble: trouble.clone() }),
+        Stage::Doubting { trouble, .. } => leave(Outcome::Undecided { phase, trouble: trouble.clone() }),
+        Stage::Judging { answer } => {
+            let policy = &state.run.policy;
+            let timeout_ms = match phase {
+                Phase::Plan | Phase::Red => policy.red_timeout_ms,
+                Phase::Green | Phase::Refactor | Phase::Complete => policy.green_timeout_ms,
+            };
+            Step::Judge { phase, answer: answer.clone(), timeout_ms }
+        }
+        Stage::Linting { .. } => Step::Lint,
+        Stage::Restoring { tree, .. } => Step::Restore { tree: tree.clone(), why: "rolled-back" },
+        Stage::Recording => Step::Record {
+            file: format!("green-fix-iteration-{}.md", attempt.iteration),
+            text: iteration_text(state, attempt),
+        },
+        Stage::Committing { acceptance } => Step::Commit {
+            tree: acceptance.tree.clone(),
+            message: commit_message(state, phase, acceptance),
+            at: acceptance.at,
+        },
+        Stage::Noting { acceptance, .. } => Step::Note {
+            commit: state.progress.head.commit.clone(),
+            handoff: Box::new(handoff(state, phase, attempt, Some(acceptance))),
+        },
+    }
+}
+
+fn leave(outcome: Outcome) -> Step {
+    Step::Leave { outcome }
+}
+
+/// Budgets are checked before the call that would spend them.
+fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
+    let policy = &state.run.policy;
+    if let Some(what) = policy.budget.exceeded_by(&state.spent) {
+        return leave(Outcome::BudgetSpent { what });
+    }
+    if state.progress.cycle > policy.cycles_max {
+        return leave(Outcome::BudgetSpent { what: format!("all {} cycles are used", policy.cycles_max) });
+    }
+    let progress = &state.progress;
+    let assignment = Assignment {
+        role,
+        phase,
+        cycle: progress.cycle,
+        turn: state.turns.get(&role).copied().unwrap_or(0),
+        attempt: attempt.retries + attempt.iteration + 1,
+        request: state.run.brief.request.clone(),
+        current: progress.current.clone(),
+        completed: progress.completed.clone(),
+        pending: progress.pending.clone(),
+        trouble: attempt.trouble.clone(),
+        diagnosis: attempt.diagnosis.clone(),
+    };
+    let time_ms = policy.turn_timeout_ms.saturating_mul(u64::from(attempt.timeouts) + 1);
+    Step::Ask { assignment: Box::new(assignment), time_ms }
+}
+
+fn commit_message(state: &State, phase: Phase, acceptance: &Acceptance) -> String {
+    let current = state.progress.current.as_ref().map_or("", |test| test.description.as_str());
+    let unchanged = acceptance.tree == state.progress.head.tree;
+    let given_up = acceptance.verdict.first().is_some_and(|reason| reason.code == Code::RefactorGivenUp);
+    let subject = match phase {
+        Phase::Plan => match acceptance.planning.as_ref().and_then(|planning| planning.next.as_ref()) {
+            Some(test) => format!("plan: {}", test.description),
+            None => "plan: every test of the list is done".to_owned(),
+        },
+        Phase::Red => format!("test: {current}"),
+        Phase::Green => match state.run.brief.kind() {
+            Kind::Feature => format!("feat: {current}"),
+            Kind::Fix => format!("fix: {current}"),
+        },
+        Phase::Refactor | Phase::Complete if given_up => "refactor: given up, the green code stays".to_owned(),
+        Phase::Refactor | Phase::Complete if unchanged => "refactor: no changes needed".to_owned(),
+        Phase::Refactor | Phase::Complete => format!("refactor: {current}"),
+    };
+    format!(
+        "{}\n\nRedgreen-Run: {}\nRedgreen-Phase: {} {}\n",
+        one_line(&subject),
+        state.run.id,
+        state.progress.cycle,
+        phase.as_str()
+    )
+}
+
+fn merge_message(state: &State) -> String {
+    format!("Merge {}: {}\n\nRedgreen-Run: {}\n", state.run.branch, one_line(&state.run.brief.request), state.run.id)
+}
+
+/// A commit's first line: whatever the words, one line of bearable length.
+fn one_line(words: &str) -> String {
+    const SUBJECT_CHARS_MAX: usize = 100;
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= SUBJECT_CHARS_MAX {
+        return line;
+    }
+    let mut cut: String = line.chars().take(SUBJECT_CHARS_MAX - 1).collect();
+    cut.push('…');
+    cut
+}
+
+fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&Acceptance>) -> Handoff {
+    let progress = &state.progress;
+    let next_phase = match &state.situation {
+        Situation::Working { stage: Stage::Noting { next, .. }, .. } => *next,
+        Situation::Working { .. }
+        | Situation::Measuring { .. }
+        | Situation::Unmeasurable { .. }
+        | Situation::Reverting { .. }
+        | Situation::Halted { .. }
+        | Situation::Waiting { .. }
+        | Situation::Merging
+        | Situation::Discarding
+        | Situation::Ended(_) => phase,
+    };
+    Handoff {
+        version: VERSION,
+        phase,
+        next_phase,
+        cycle_number: progress.cycle,
+        current_test: progress.current.clone(),
+        completed_tests: progress.completed.clone(),
+        pending_tests: progress.pending.clone(),
+        test_result: match phase {
+            Phase::Plan | Phase::Complete => None,
+            Phase::Red => Some(TestResult::Fail),
+            Phase::Green | Phase::Refactor => Some(TestResult::Pass),
+        },
+        error: None,
+        error_details: None,
+        retry_count: attempt.retries,
+        run: RunFacts {
+            id: state.run.id.clone(),
+            request: state.run.brief.request.clone(),
+            base: state.run.base.commit.clone(),
+            target: state.run.target.clone(),
+            branch: state.run.branch.clone(),
+            agent: state.run.agent.clone(),
+        },
+        verdict: acceptance.map(|acceptance| Ruling::from(&acceptance.verdict)),
+        tests: progress.accepted.as_ref().map(|report| report.counts),
+        targets: progress.targets.clone(),
+        iterations: if phase == Phase::Green { attempt.iteration + 1 } else { 0 },
+        spent: Some(state.spent.clone()).filter(|spent| *spent != Spent::default()),
+    }
+}
+
+fn iteration_text(state: &State, attempt: &Attempt) -> String {
+    let current = state.progress.current.as_ref().map_or("", |test| test.description.as_str());
+    let trouble = attempt.trouble.as_ref().map_or("", |trouble| trouble.message.as_str());
+    let diagnosis = attempt.diagnosis.as_deref().unwrap_or("No diagnosis was given.");
+    format!(
+        "# GREEN, iteration {} of {}\n\nTest: {current}\n\n## What was not accepted\n\n{trouble}\n\n## Diagnosis\n\n\
+         {diagnosis}\n",
+        attempt.iteration, state.run.policy.iterations_max
+    )
+}
+
+fn failure_text(state: &State, phase: Phase, attempt: &Attempt, trouble: &str) -> String {
+    let current = state.progress.current.as_ref().map_or("none", |test| test.description.as_str());
+    let tries = attempt.retries.max(attempt.iteration);
+    format!(
+        "# {phase} failed\n\nRun: {}\nRequest: {}\nCycle: {}\nTest: {current}\nTries: {tries}\n\n\
+         Everything this phase did was taken back to {}; what it had written is kept: `redgreen salvage`.\n\n\
+         ## Why\n\n{trouble}\n\n## Next\n\n`redgreen resume {}` tries the phase again, `redgreen abort {}` ends the run.\n",
+        state.run.id,
+        state.run.brief.request,
+        state.progress.cycle,
+        state.progress.head.commit,
+        state.run.id,
+        state.run.id
+    )
+}
