@@ -38,7 +38,11 @@ pub struct Trouble {
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "ended", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "ended",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Turn {
     /// The agent stopped by itself. What it says counts only in PLAN, where the answer names the next test.
     Done { answer: String },
@@ -48,7 +52,11 @@ pub enum Turn {
 
 /// Why an agent could not go on; the recovery table has a row for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
 pub enum Failure {
     /// The service asks to wait, perhaps for so many milliseconds.
     RateLimit { retry_after_ms: Option<u64> },

@@ -21,9 +21,17 @@ impl Brief {
     /// A request that opens with a word for mending is a fix; everything else is a feature.
     pub fn kind(&self) -> Kind {
         const MENDING: [&str; 5] = ["fix", "fixes", "bug", "bugfix", "repair"];
-        let first: String =
-            self.request.trim_start().chars().take_while(|letter| letter.is_alphanumeric()).collect();
-        if MENDING.contains(&first.to_lowercase().as_str()) { Kind::Fix } else { Kind::Feature }
+        let first: String = self
+            .request
+            .trim_start()
+            .chars()
+            .take_while(|letter| letter.is_alphanumeric())
+            .collect();
+        if MENDING.contains(&first.to_lowercase().as_str()) {
+            Kind::Fix
+        } else {
+            Kind::Feature
+        }
     }
 
     /// A few words of the request, fit for a branch name.
@@ -41,7 +49,11 @@ impl Brief {
             }
         }
         let slug = slug.trim_end_matches('-');
-        if slug.is_empty() { "feature".to_owned() } else { slug.to_owned() }
+        if slug.is_empty() {
+            "feature".to_owned()
+        } else {
+            slug.to_owned()
+        }
     }
 }
 
@@ -59,7 +71,9 @@ mod tests {
     use super::*;
 
     fn brief(request: &str) -> Brief {
-        Brief { request: request.to_owned() }
+        Brief {
+            request: request.to_owned(),
+        }
     }
 
     #[test]
@@ -69,7 +83,10 @@ mod tests {
             ("  --Übergrößen  & más!", "bergr-en-m-s"),
             ("日本語", "feature"),
             ("a/b..c~d^e:f?g*h[i\\j", "a-b-c-d-e-f-g-h-i-j"),
-            ("one two three four five six seven eight nine", "one-two-three-four-five-six-seve"),
+            (
+                "one two three four five six seven eight nine",
+                "one-two-three-four-five-six-seve",
+            ),
         ] {
             assert_eq!(brief(request).slug(), slug, "{request}");
         }

@@ -53,7 +53,13 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [Role::TestList, Role::Test, Role::Implementing, Role::Diagnosis, Role::Refactor];
+    pub const ALL: [Role; 5] = [
+        Role::TestList,
+        Role::Test,
+        Role::Implementing,
+        Role::Diagnosis,
+        Role::Refactor,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {

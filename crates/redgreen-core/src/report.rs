@@ -186,7 +186,10 @@ impl Report {
     }
 
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts { load_errors: self.load_errors.len(), ..Counts::default() };
+        let mut counts = Counts {
+            load_errors: self.load_errors.len(),
+            ..Counts::default()
+        };
         for test in &self.tests {
             if test.status.is_failure() {
                 counts.failed += 1;
@@ -204,7 +207,10 @@ impl Report {
     }
 
     pub fn statuses(&self) -> BTreeMap<&str, Status> {
-        self.tests.iter().map(|test| (test.id.as_str(), test.status)).collect()
+        self.tests
+            .iter()
+            .map(|test| (test.id.as_str(), test.status))
+            .collect()
     }
 
     pub fn has(&self, flag: Flag) -> bool {
@@ -229,7 +235,8 @@ impl Report {
     }
 
     fn flag_contradictions(&mut self) {
-        let failures = self.tests.iter().any(|test| test.status.is_failure()) || !self.load_errors.is_empty();
+        let failures =
+            self.tests.iter().any(|test| test.status.is_failure()) || !self.load_errors.is_empty();
         if failures && self.exit == Exit::Code(0) {
             self.flag(Flag::ExitCodeContradicts);
         }
@@ -282,7 +289,11 @@ impl Report {
         if !executed {
             return Outcome::Skipped;
         }
-        if self.exit != Exit::Code(0) { Outcome::Errored } else { Outcome::Passed }
+        if self.exit != Exit::Code(0) {
+            Outcome::Errored
+        } else {
+            Outcome::Passed
+        }
     }
 
     fn flag(&mut self, flag: Flag) {

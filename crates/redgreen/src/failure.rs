@@ -35,7 +35,12 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(code: Code, what: impl Into<String>) -> Self {
-        Self { code, what: what.into(), evidence: Vec::new(), next: None }
+        Self {
+            code,
+            what: what.into(),
+            evidence: Vec::new(),
+            next: None,
+        }
     }
 
     pub fn usage(what: impl Into<String>) -> Self {

@@ -111,7 +111,13 @@ impl Output {
 
 impl Program {
     pub fn new(name: impl Into<OsString>) -> Self {
-        Self { name: name.into(), args: Vec::new(), cwd: None, env: Vec::new(), stdin: Vec::new() }
+        Self {
+            name: name.into(),
+            args: Vec::new(),
+            cwd: None,
+            env: Vec::new(),
+            stdin: Vec::new(),
+        }
     }
 
     /// A line for the shell, as a user configures it.
@@ -157,7 +163,11 @@ impl Program {
 
     /// The command as a person would type it.
     pub fn line(&self) -> String {
-        std::iter::once(&self.name).chain(&self.args).map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+        std::iter::once(&self.name)
+            .chain(&self.args)
+            .map(|word| quote(word))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Runs the program to its end, its time limit, or the user's Ctrl-C, whichever comes first.
@@ -172,20 +182,37 @@ impl Program {
         // Children that outlived their parent go too; an empty group is not an error.
         kill_process_group(group, Signal::KILL).ok();
         let (status, exit) = ended?;
-        if stop.requested() && exit != Exit::TimedOut && status.is_none_or(|status| !status.success()) {
+        if stop.requested()
+            && exit != Exit::TimedOut
+            && status.is_none_or(|status| !status.success())
+        {
             return Err(Interrupted.into());
         }
         let drained = Instant::now() + DRAIN_GRACE;
         let (stdout, stdout_cut) = stdout.take(drained);
         let (stderr, stderr_cut) = stderr.take(drained);
-        Ok(Output { exit, stdout, stderr, cut: stdout_cut || stderr_cut, wall: started.elapsed() })
+        Ok(Output {
+            exit,
+            stdout,
+            stderr,
+            cut: stdout_cut || stderr_cut,
+            wall: started.elapsed(),
+        })
     }
 
     fn spawn(&self) -> Result<Child> {
         #[expect(clippy::disallowed_methods, reason = "this is the door")]
         let mut command = std::process::Command::new(&self.name);
-        command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command
+            .args(&self.args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        command.stdin(if self.stdin.is_empty() {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        });
         if let Some(folder) = &self.cwd {
             // A stale PWD makes some programs work in the folder we were started from.
             command.current_dir(folder).env("PWD", folder);
@@ -196,14 +223,20 @@ impl Program {
                 None => command.env_remove(name),
             };
         }
-        command.spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))
+        command
+            .spawn()
+            .with_context(|| format!("start {}", self.name.to_string_lossy()))
     }
 }
 
 fn quote(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) { word.into_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Waits for the end without blocking for longer than a poll; kills the group when its time is up.
@@ -305,8 +338,12 @@ impl Kept {
 impl Collected {
     fn take(self, deadline: Instant) -> (Vec<u8>, bool) {
         // Ends with an error when the reader is done (its sender is gone) or when the grace is over: fine both ways.
-        self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
-        let Ok(mut kept) = self.kept.lock() else { return (Vec::new(), true) };
+        self.ended
+            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            .ok();
+        let Ok(mut kept) = self.kept.lock() else {
+            return (Vec::new(), true);
+        };
         let mut bytes = std::mem::take(&mut kept.head);
         if kept.cut {
             bytes.extend_from_slice(b"\n[... output cut here ...]\n");
