@@ -305,7 +305,9 @@ impl Collected {
     fn take(self, deadline: Instant) -> (Vec<u8>, bool) {
         // Ends with an error when the reader is done (its sender is gone) or when the grace is over: fine both ways.
         self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
-        let Ok(mut kept) = self.kept.lock() else { return (Vec::new(), true) };
+        let Ok(mut kept) = self.kept.lock() else {
+            return (Vec::new(), true);
+        };
         let mut bytes = std::mem::take(&mut kept.head);
         if kept.cut {
             bytes.extend_from_slice(b"\n[... output cut here ...]\n");

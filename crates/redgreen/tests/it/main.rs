@@ -1,0 +1,5 @@
+//! The one integration test binary: stories that run the real program, and `tidy`, which keeps the house in order.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod tidy;
