@@ -1,5 +1,5 @@
-//! Who edits. Whichever agent it is, it gets one assignment, works in the worktree, and gives back how its turn ended, what
-//! it cost and what was said; nothing here judges any of it.
+//! Who edits. Whichever agent it is, it gets one assignment, works in the worktree, and gives back how its turn ended,
+//! what it cost and what was said; nothing here judges any of it.
 
 pub mod script;
 

@@ -1,5 +1,5 @@
-//! The scripted agent: plays a file of turns, one list for each role. Demos run on it, and so do people's tests of their
-//! own set-up: it works, fails and misbehaves on command. `docs/book/scripted-agent.md` is the format's reference.
+//! The scripted agent: plays a file of turns, one list for each role. Demos run on it, and so do people's tests of
+//! their own set-up: it works, fails and misbehaves on command. `docs/book/scripted-agent.md` is the format's reference.
 
 mod fields;
 mod place;

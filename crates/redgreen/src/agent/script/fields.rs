@@ -1,5 +1,5 @@
-//! Typed access to the tables of a TOML file that goes on after a fault, so that a user sees all of them at once, each with
-//! its line and column.
+//! Typed access to the tables of a TOML file that goes on after a fault, so that a user sees all of them at once, each
+//! with its line and column.
 
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ pub(super) struct Fault {
     pub(super) message: String,
 }
 
-/// The file and what is wrong with it so far. A getter answers `None` for what is absent or at fault; the fault is noted.
+/// The file and what is wrong with it so far. A getter answers `None` for what is absent or at fault; the
+/// fault is noted.
 pub(super) struct Reader<'a> {
     text: &'a str,
     faults: Vec<(usize, String)>,
@@ -118,7 +119,7 @@ impl<'a> Reader<'a> {
         self.get(table, key, "a string that is not empty", |value| {
             value
                 .as_str()
-                .filter(|text| !text.trim().is_empty())
+                .filter(|text| !text.is_empty())
                 .map(str::to_owned)
         })
     }

@@ -29,16 +29,15 @@ pub(super) fn is_outside(path: &Path) -> bool {
 /// The full path of a file to be written, or why not.
 pub(super) fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, String> {
     let full = worktree.join(path);
-    stays(worktree, &full)
-        .map(|()| full.clone())
-        .map_err(|why| format!("{} {why}", path.display()))
+    stays(worktree, &full)?;
+    Ok(full)
 }
 
-/// The full path of something to be deleted, or why not. A link is deleted itself, so it does not matter where it leads.
+/// The full path of something to be deleted, or why not. A link is deleted itself, so it does not matter
+/// where it leads.
 pub(super) fn entry_inside(worktree: &Path, path: &Path) -> Result<PathBuf, String> {
     let full = worktree.join(path);
-    let folder = full.parent().unwrap_or(worktree);
-    stays(worktree, folder).map_err(|why| format!("{} {why}", path.display()))?;
+    stays(worktree, full.parent().unwrap_or(worktree))?;
     Ok(full)
 }
 
@@ -46,7 +45,7 @@ pub(super) fn entry_inside(worktree: &Path, path: &Path) -> Result<PathBuf, Stri
 fn stays(worktree: &Path, full: &Path) -> Result<(), String> {
     let real = |path: &Path| {
         path.canonicalize()
-            .map_err(|error| format!("leads nowhere: {error}"))
+            .map_err(|error| format!("the path leads nowhere: {error}"))
     };
     // `symlink_metadata` and not `exists`, which overlooks a link to a file that is yet to be created.
     let existing = full
@@ -55,6 +54,6 @@ fn stays(worktree: &Path, full: &Path) -> Result<(), String> {
     if real(existing.unwrap_or(worktree))?.starts_with(real(worktree)?) {
         Ok(())
     } else {
-        Err("leaves the worktree through a link".to_owned())
+        Err("the path leaves the worktree through a link".to_owned())
     }
 }

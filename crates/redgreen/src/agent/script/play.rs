@@ -183,12 +183,12 @@ impl<'a> Stage<'a> {
 
     /// Runs a program for the time that is left, and notes what it printed and how it ended.
     fn run(&mut self, what: &str, program: &Program, on_error: OnError) -> Result<Flow> {
+        self.say(&format!("$ {what}"));
         let limits = Limits {
             wall: self.time_left(),
             output_bytes_max: OUTPUT_BYTES_MAX,
         };
         let output = self.dressed(program).output(limits, self.stop)?;
-        self.say(&format!("$ {what}"));
         self.say(&printed(&output));
         if output.exit == Exit::TimedOut {
             return Ok(self.timed_out());

@@ -38,7 +38,7 @@ pub(super) fn script(name: &str, text: &str) -> Result<Script, Vec<Fault>> {
     let mut read = Reader::new(&text);
     let (document, errors) = DeTable::parse_recoverable(&text);
     let script = if errors.is_empty() {
-        top(&mut read, name, document.get_ref())
+        Some(top(&mut read, name, document.get_ref()))
     } else {
         // What the parser made of a broken file would give faults that are not there.
         for error in errors {
@@ -53,7 +53,7 @@ pub(super) fn script(name: &str, text: &str) -> Result<Script, Vec<Fault>> {
     script.filter(|_| faults.is_empty()).ok_or(faults)
 }
 
-fn top(read: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Script> {
+fn top(read: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Script {
     read.only(table, &TOP_KEYS);
     read.get(table, "version", "1, the only version there is", |value| {
         value
@@ -81,11 +81,11 @@ fn top(read: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Option<Script>
             "no turns; expected [[plan]], [[red]], [[green]], [[diagnosis]] or [[refactor]]",
         );
     }
-    Some(Script {
+    Script {
         name: name.to_owned(),
         agent,
         turns,
-    })
+    }
 }
 
 fn entry(read: &mut Reader<'_>, role: Role, value: &Value<'_>) -> Option<Entry> {
