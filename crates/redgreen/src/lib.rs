@@ -1,5 +1,6 @@
 //! redgreen, the program. `cli` is the face, `ops` the list of verbs, `engine` where mind and hands meet; everything
 //! below acts and never decides. `docs/ARCHITECTURE.md` shows the house.
 
+pub mod agent;
 pub mod failure;
 pub mod process;

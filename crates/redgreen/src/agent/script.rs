@@ -1,0 +1,237 @@
+//! The scripted agent: plays a file of turns, one list for each role. Demos run on it, and so do people's tests of
+//! their own set-up: it works, fails and misbehaves on command. `docs/book/scripted-agent.md` is the format's reference.
+
+mod fields;
+mod place;
+mod play;
+mod read;
+mod verbs;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Turn};
+use redgreen_core::phase::Role;
+
+use crate::agent::Taken;
+use crate::failure::Failure;
+use crate::process::Stop;
+
+/// A script is written by hand; what is larger is some other file.
+const SCRIPT_BYTES_MAX: u64 = 16 << 20;
+
+/// The lists of a script and who plays them.
+const SECTIONS: [(&str, Role); 5] = [
+    ("plan", Role::TestList),
+    ("red", Role::Test),
+    ("green", Role::Implementing),
+    ("diagnosis", Role::Diagnosis),
+    ("refactor", Role::Refactor),
+];
+
+/// A file of turns that was read without a fault.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The file, as the user named it.
+    name: String,
+    agent: Option<String>,
+    turns: BTreeMap<Role, Vec<Entry>>,
+}
+
+/// One turn of the file.
+#[derive(Clone, Debug)]
+struct Entry {
+    note: Option<String>,
+    actions: Vec<Action>,
+    end: End,
+    cost: Cost,
+}
+
+/// How a turn ends once its actions are done.
+#[derive(Clone, Debug)]
+enum End {
+    Answer(String),
+    Fail { failure: Ended, message: String },
+}
+
+/// One thing the agent does.
+#[derive(Clone, Debug, PartialEq)]
+enum Action {
+    Write {
+        path: PathBuf,
+        text: String,
+        mode: Mode,
+    },
+    Append {
+        path: PathBuf,
+        text: String,
+    },
+    Edit {
+        path: PathBuf,
+        old: String,
+        new: String,
+    },
+    Delete {
+        path: PathBuf,
+    },
+    Shell {
+        line: String,
+        on_error: OnError,
+    },
+    Commit {
+        message: String,
+    },
+    Wait(Duration),
+    Print(String),
+    Hang,
+    Flood {
+        bytes: u64,
+    },
+    Daemon {
+        line: String,
+    },
+    WriteOutside {
+        path: PathBuf,
+        text: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Plain,
+    Executable,
+}
+
+/// What a command that ends badly means for the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnError {
+    GoOn,
+    Crash,
+}
+
+impl Script {
+    /// Reads a script; every fault in it is in the one error.
+    pub fn read(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes))
+            .map_err(|error| {
+                Failure::usage(format!("cannot read the script {name}")).evidence(error.to_string())
+            })?;
+        if bytes.len() as u64 > SCRIPT_BYTES_MAX {
+            let limit = format!("it is larger than {} MiB", SCRIPT_BYTES_MAX >> 20);
+            let failure = Failure::usage(format!("cannot read the script {name}")).evidence(limit);
+            return Err(failure.into());
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid_up_to = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(error.as_bytes());
+            faulty(
+                &name,
+                &[fields::Fault::new(&text, valid_up_to, "not UTF-8")],
+            )
+        })?;
+        Self::parse(&name, &text)
+    }
+
+    /// As [`Script::read`], of a text that is called `name` in messages.
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
+        read::script(name, text).map_err(|faults| faulty(name, &faults).into())
+    }
+
+    /// The agent's name: the script's own word for it, or the file.
+    pub(super) fn agent(&self) -> String {
+        self.agent
+            .clone()
+            .unwrap_or_else(|| format!("script {}", self.name))
+    }
+
+    pub(super) fn take_turn(
+        &self,
+        assignment: &Assignment,
+        worktree: &Path,
+        env: &[(String, String)],
+        time_limit: Duration,
+        stop: &Stop,
+    ) -> Result<Taken> {
+        let list = self
+            .turns
+            .get(&assignment.role)
+            .map_or(&[][..], Vec::as_slice);
+        let index = usize::try_from(assignment.turn).unwrap_or(usize::MAX);
+        match list.get(index) {
+            Some(entry) => play::entry(
+                entry,
+                play::Stage::new(assignment, worktree, env, time_limit, stop),
+            ),
+            None => Ok(self.without_entry(assignment, list.len())),
+        }
+    }
+
+    /// The turn after the last one of a list.
+    fn without_entry(&self, assignment: &Assignment, count: usize) -> Taken {
+        let turn = match assignment.role {
+            // Both may always say that there is nothing to do, so a script need not spell it out.
+            Role::Refactor | Role::Diagnosis => Turn::Done {
+                answer: String::new(),
+            },
+            Role::TestList | Role::Test | Role::Implementing => {
+                let turns = match count {
+                    0 => "no turns".to_owned(),
+                    1 => "1 turn".to_owned(),
+                    _ => format!("{count} turns"),
+                };
+                let (name, section) = (&self.name, section(assignment.role));
+                let asked = u64::from(assignment.turn) + 1;
+                let message = format!(
+                    "the script {name} has {turns} for {section}; this run asked for turn {asked}"
+                );
+                Turn::Failed {
+                    failure: Ended::Unusable,
+                    message,
+                }
+            }
+        };
+        let transcript = match &turn {
+            Turn::Done { .. } => "nothing in the script for this turn\n".to_owned(),
+            Turn::Failed { message, .. } => format!("{message}\n"),
+        };
+        Taken {
+            turn,
+            cost: Cost {
+                tokens: Some(0),
+                microdollars: Some(0),
+            },
+            transcript,
+        }
+    }
+}
+
+fn section(role: Role) -> &'static str {
+    SECTIONS
+        .iter()
+        .find(|(_, player)| *player == role)
+        .map_or("", |(section, _)| section)
+}
+
+fn faulty(name: &str, faults: &[fields::Fault]) -> Failure {
+    let count = match faults.len() {
+        1 => "a fault".to_owned(),
+        many => format!("{many} faults"),
+    };
+    let failure = Failure::usage(format!("the script {name} has {count}"));
+    faults.iter().fold(failure, |failure, fault| {
+        failure.evidence(format!(
+            "{name}:{}:{}: {}",
+            fault.line, fault.column, fault.message
+        ))
+    })
+}

@@ -1,0 +1,59 @@
+//! Where a script may write: inside the worktree, neither around its edge nor through a link that leaves it.
+
+use std::path::{Component, Path, PathBuf};
+
+/// What is wrong with a path of `write`, `append`, `edit` or `delete`, as far as its letters tell.
+pub(super) fn fault(path: &Path) -> Option<&'static str> {
+    let has = |wanted: fn(&Component<'_>) -> bool| path.components().any(|part| wanted(&part));
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
+        Some("holds a NUL character")
+    } else if path.has_root() {
+        Some("is absolute; expected a path relative to the worktree")
+    } else if has(|part| matches!(part, Component::ParentDir)) {
+        Some("leaves the worktree with \"..\"; \"write-outside\" tries that on purpose")
+    } else if !has(|part| matches!(part, Component::Normal(_))) {
+        Some("names no file")
+    } else {
+        None
+    }
+}
+
+/// Whether a path would leave the worktree.
+pub(super) fn is_outside(path: &Path) -> bool {
+    path.has_root()
+        || path
+            .components()
+            .any(|part| matches!(part, Component::ParentDir))
+}
+
+/// The full path of a file to be written, or why not.
+pub(super) fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, String> {
+    let full = worktree.join(path);
+    stays(worktree, &full)?;
+    Ok(full)
+}
+
+/// The full path of something to be deleted, or why not. A link is deleted itself, so it does not matter
+/// where it leads.
+pub(super) fn entry_inside(worktree: &Path, path: &Path) -> Result<PathBuf, String> {
+    let full = worktree.join(path);
+    stays(worktree, full.parent().unwrap_or(worktree))?;
+    Ok(full)
+}
+
+/// Follows the links of the part of `full` that exists already.
+fn stays(worktree: &Path, full: &Path) -> Result<(), String> {
+    let real = |path: &Path| {
+        path.canonicalize()
+            .map_err(|error| format!("the path leads nowhere: {error}"))
+    };
+    // `symlink_metadata` and not `exists`, which overlooks a link to a file that is yet to be created.
+    let existing = full
+        .ancestors()
+        .find(|part| part.symlink_metadata().is_ok());
+    if real(existing.unwrap_or(worktree))?.starts_with(real(worktree)?) {
+        Ok(())
+    } else {
+        Err("the path leaves the worktree through a link".to_owned())
+    }
+}
