@@ -47,9 +47,7 @@ impl Agent {
         stop: &Stop,
     ) -> Result<Taken> {
         match self {
-            Agent::Scripted(script) => {
-                script.take_turn(assignment, worktree, env, time_limit, stop)
-            }
+            Agent::Scripted(script) => script.take_turn(assignment, worktree, env, time_limit, stop),
         }
     }
 }

@@ -2,5 +2,7 @@
 //! below acts and never decides. `docs/ARCHITECTURE.md` shows the house.
 
 pub mod agent;
+pub mod config;
 pub mod failure;
+pub mod journal;
 pub mod process;

@@ -64,43 +64,18 @@ enum End {
 /// One thing the agent does.
 #[derive(Clone, Debug, PartialEq)]
 enum Action {
-    Write {
-        path: PathBuf,
-        text: String,
-        mode: Mode,
-    },
-    Append {
-        path: PathBuf,
-        text: String,
-    },
-    Edit {
-        path: PathBuf,
-        old: String,
-        new: String,
-    },
-    Delete {
-        path: PathBuf,
-    },
-    Shell {
-        line: String,
-        on_error: OnError,
-    },
-    Commit {
-        message: String,
-    },
+    Write { path: PathBuf, text: String, mode: Mode },
+    Append { path: PathBuf, text: String },
+    Edit { path: PathBuf, old: String, new: String },
+    Delete { path: PathBuf },
+    Shell { line: String, on_error: OnError },
+    Commit { message: String },
     Wait(Duration),
     Print(String),
     Hang,
-    Flood {
-        bytes: u64,
-    },
-    Daemon {
-        line: String,
-    },
-    WriteOutside {
-        path: PathBuf,
-        text: String,
-    },
+    Flood { bytes: u64 },
+    Daemon { line: String },
+    WriteOutside { path: PathBuf, text: String },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +98,7 @@ impl Script {
         let mut bytes = Vec::new();
         File::open(path)
             .and_then(|file| file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes))
-            .map_err(|error| {
-                Failure::usage(format!("cannot read the script {name}")).evidence(error.to_string())
-            })?;
+            .map_err(|error| Failure::usage(format!("cannot read the script {name}")).evidence(error.to_string()))?;
         if bytes.len() as u64 > SCRIPT_BYTES_MAX {
             let limit = format!("it is larger than {} MiB", SCRIPT_BYTES_MAX >> 20);
             let failure = Failure::usage(format!("cannot read the script {name}")).evidence(limit);
@@ -134,10 +107,7 @@ impl Script {
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid_up_to = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(error.as_bytes());
-            faulty(
-                &name,
-                &[fields::Fault::new(&text, valid_up_to, "not UTF-8")],
-            )
+            faulty(&name, &[fields::Fault::new(&text, valid_up_to, "not UTF-8")])
         })?;
         Self::parse(&name, &text)
     }
@@ -149,9 +119,7 @@ impl Script {
 
     /// The agent's name: the script's own word for it, or the file.
     pub(super) fn agent(&self) -> String {
-        self.agent
-            .clone()
-            .unwrap_or_else(|| format!("script {}", self.name))
+        self.agent.clone().unwrap_or_else(|| format!("script {}", self.name))
     }
 
     pub(super) fn take_turn(
@@ -162,16 +130,10 @@ impl Script {
         time_limit: Duration,
         stop: &Stop,
     ) -> Result<Taken> {
-        let list = self
-            .turns
-            .get(&assignment.role)
-            .map_or(&[][..], Vec::as_slice);
+        let list = self.turns.get(&assignment.role).map_or(&[][..], Vec::as_slice);
         let index = usize::try_from(assignment.turn).unwrap_or(usize::MAX);
         match list.get(index) {
-            Some(entry) => play::entry(
-                entry,
-                play::Stage::new(assignment, worktree, env, time_limit, stop),
-            ),
+            Some(entry) => play::entry(entry, play::Stage::new(assignment, worktree, env, time_limit, stop)),
             None => Ok(self.without_entry(assignment, list.len())),
         }
     }
@@ -180,9 +142,7 @@ impl Script {
     fn without_entry(&self, assignment: &Assignment, count: usize) -> Taken {
         let turn = match assignment.role {
             // Both may always say that there is nothing to do, so a script need not spell it out.
-            Role::Refactor | Role::Diagnosis => Turn::Done {
-                answer: String::new(),
-            },
+            Role::Refactor | Role::Diagnosis => Turn::Done { answer: String::new() },
             Role::TestList | Role::Test | Role::Implementing => {
                 let turns = match count {
                     0 => "no turns".to_owned(),
@@ -191,35 +151,20 @@ impl Script {
                 };
                 let (name, section) = (&self.name, section(assignment.role));
                 let asked = u64::from(assignment.turn) + 1;
-                let message = format!(
-                    "the script {name} has {turns} for {section}; this run asked for turn {asked}"
-                );
-                Turn::Failed {
-                    failure: Ended::Unusable,
-                    message,
-                }
+                let message = format!("the script {name} has {turns} for {section}; this run asked for turn {asked}");
+                Turn::Failed { failure: Ended::Unusable, message }
             }
         };
         let transcript = match &turn {
             Turn::Done { .. } => "nothing in the script for this turn\n".to_owned(),
             Turn::Failed { message, .. } => format!("{message}\n"),
         };
-        Taken {
-            turn,
-            cost: Cost {
-                tokens: Some(0),
-                microdollars: Some(0),
-            },
-            transcript,
-        }
+        Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0) }, transcript }
     }
 }
 
 fn section(role: Role) -> &'static str {
-    SECTIONS
-        .iter()
-        .find(|(_, player)| *player == role)
-        .map_or("", |(section, _)| section)
+    SECTIONS.iter().find(|(_, player)| *player == role).map_or("", |(section, _)| section)
 }
 
 fn faulty(name: &str, faults: &[fields::Fault]) -> Failure {
@@ -229,9 +174,6 @@ fn faulty(name: &str, faults: &[fields::Fault]) -> Failure {
     };
     let failure = Failure::usage(format!("the script {name} has {count}"));
     faults.iter().fold(failure, |failure, fault| {
-        failure.evidence(format!(
-            "{name}:{}:{}: {}",
-            fault.line, fault.column, fault.message
-        ))
+        failure.evidence(format!("{name}:{}:{}: {}", fault.line, fault.column, fault.message))
     })
 }

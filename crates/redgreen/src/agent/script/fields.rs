@@ -37,11 +37,7 @@ impl Fault {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
             line: before.matches('\n').count() + 1,
-            column: before.chars().count()
-                - before
-                    .get(..line_start)
-                    .map_or(0, |lines| lines.chars().count())
-                + 1,
+            column: before.chars().count() - before.get(..line_start).map_or(0, |lines| lines.chars().count()) + 1,
             message: message.into(),
         }
     }
@@ -49,10 +45,7 @@ impl Fault {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            faults: Vec::new(),
-        }
+        Self { text, faults: Vec::new() }
     }
 
     pub(super) fn fault(&mut self, at: usize, message: impl Into<String>) {
@@ -62,18 +55,12 @@ impl<'a> Reader<'a> {
     /// All faults, in the order of the file.
     pub(super) fn into_faults(mut self) -> Vec<Fault> {
         self.faults.sort_by_key(|(at, _)| *at);
-        self.faults
-            .into_iter()
-            .map(|(at, message)| Fault::new(self.text, at, message))
-            .collect()
+        self.faults.into_iter().map(|(at, message)| Fault::new(self.text, at, message)).collect()
     }
 
     /// Reports every key that is not one of `known`.
     pub(super) fn only(&mut self, table: &DeTable<'_>, known: &[&str]) {
-        for key in table
-            .keys()
-            .filter(|key| !known.contains(&key.get_ref().as_ref()))
-        {
+        for key in table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
             let name = key.get_ref();
             let message = match meant(name, known) {
                 Some(meant) => format!("unknown key \"{name}\"; did you mean \"{meant}\"?"),
@@ -83,58 +70,37 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn list<'t, 'i>(
-        &mut self,
-        table: &'t DeTable<'i>,
-        key: &str,
-        expected: &str,
-    ) -> &'t [Value<'i>] {
+    pub(super) fn list<'t, 'i>(&mut self, table: &'t DeTable<'i>, key: &str, expected: &str) -> &'t [Value<'i>] {
         let list = self.get(table, key, expected, |value| value.as_array());
         list.map_or(&[], |list| list.as_ref())
     }
 
-    pub(super) fn table<'t, 'i>(
-        &mut self,
-        value: &'t Value<'i>,
-        what: &str,
-    ) -> Option<&'t DeTable<'i>> {
+    pub(super) fn table<'t, 'i>(&mut self, value: &'t Value<'i>, what: &str) -> Option<&'t DeTable<'i>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
-            self.fault(
-                value.span().start,
-                format!("{what}, not {}", self.shown(value)),
-            );
+            self.fault(value.span().start, format!("{what}, not {}", self.shown(value)));
         }
         table
     }
 
     pub(super) fn string(&mut self, table: &DeTable<'_>, key: &str) -> Option<String> {
-        self.get(table, key, "a string", |value| {
-            value.as_str().map(str::to_owned)
-        })
+        self.get(table, key, "a string", |value| value.as_str().map(str::to_owned))
     }
 
     /// A string with something in it.
     pub(super) fn words(&mut self, table: &DeTable<'_>, key: &str) -> Option<String> {
         self.get(table, key, "a string that is not empty", |value| {
-            value
-                .as_str()
-                .filter(|text| !text.is_empty())
-                .map(str::to_owned)
+            value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
         })
     }
 
     pub(super) fn flag(&mut self, table: &DeTable<'_>, key: &str) -> bool {
-        self.get(table, key, "true or false", |value| value.as_bool())
-            .unwrap_or_default()
+        self.get(table, key, "true or false", |value| value.as_bool()).unwrap_or_default()
     }
 
     /// A key whose presence says it all.
     pub(super) fn mark(&mut self, table: &DeTable<'_>, key: &str) -> Option<()> {
-        self.get(table, key, "true", |value| {
-            value.as_bool().filter(|set| *set)
-        })
-        .map(|_| ())
+        self.get(table, key, "true", |value| value.as_bool().filter(|set| *set)).map(|_| ())
     }
 
     pub(super) fn count(&mut self, table: &DeTable<'_>, key: &str) -> Option<u64> {
@@ -186,9 +152,7 @@ impl<'a> Reader<'a> {
         match value.get_ref() {
             DeValue::Array(_) => "a list".to_owned(),
             DeValue::Table(_) => "a table".to_owned(),
-            _ if written.contains('\n') || written.chars().count() > SHOWN_CHARS_MAX => {
-                "this".to_owned()
-            }
+            _ if written.contains('\n') || written.chars().count() > SHOWN_CHARS_MAX => "this".to_owned(),
             _ => written.to_owned(),
         }
     }
@@ -216,8 +180,5 @@ fn number(value: &DeValue<'_>, max: f64) -> Option<f64> {
         DeValue::Float(number) => number.as_str(),
         _ => return None,
     };
-    written
-        .parse()
-        .ok()
-        .filter(|number| (0.0..=max).contains(number))
+    written.parse().ok().filter(|number| (0.0..=max).contains(number))
 }

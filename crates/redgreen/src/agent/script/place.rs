@@ -20,10 +20,7 @@ pub(super) fn fault(path: &Path) -> Option<&'static str> {
 
 /// Whether a path would leave the worktree.
 pub(super) fn is_outside(path: &Path) -> bool {
-    path.has_root()
-        || path
-            .components()
-            .any(|part| matches!(part, Component::ParentDir))
+    path.has_root() || path.components().any(|part| matches!(part, Component::ParentDir))
 }
 
 /// The full path of a file to be written, or why not.
@@ -43,14 +40,9 @@ pub(super) fn entry_inside(worktree: &Path, path: &Path) -> Result<PathBuf, Stri
 
 /// Follows the links of the part of `full` that exists already.
 fn stays(worktree: &Path, full: &Path) -> Result<(), String> {
-    let real = |path: &Path| {
-        path.canonicalize()
-            .map_err(|error| format!("the path leads nowhere: {error}"))
-    };
+    let real = |path: &Path| path.canonicalize().map_err(|error| format!("the path leads nowhere: {error}"));
     // `symlink_metadata` and not `exists`, which overlooks a link to a file that is yet to be created.
-    let existing = full
-        .ancestors()
-        .find(|part| part.symlink_metadata().is_ok());
+    let existing = full.ancestors().find(|part| part.symlink_metadata().is_ok());
     if real(existing.unwrap_or(worktree))?.starts_with(real(worktree)?) {
         Ok(())
     } else {

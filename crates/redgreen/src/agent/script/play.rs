@@ -22,8 +22,7 @@ const ENV_BYTES_MAX: usize = 64 << 10;
 const EXECUTABLE: u32 = 0o755;
 
 /// Starts `$1` where neither the end of its parent nor of the process group reaches it.
-const DAEMON: &str =
-    r#": "$(setsid sh -c 'exec >/dev/null 2>&1 </dev/null; eval "$1"' sh "$1" &)""#;
+const DAEMON: &str = r#": "$(setsid sh -c 'exec >/dev/null 2>&1 </dev/null; eval "$1"' sh "$1" &)""#;
 const WRITE_STDIN: &str = r#"mkdir -p -- "$(dirname -- "$1")" && cat > "$1""#;
 const COMMIT: &str = r#"git add -A && git -c user.name="$1" -c user.email="$2" commit --quiet --no-gpg-sign -m "$3""#;
 const COMMITTER: (&str, &str) = ("scripted agent", "agent@redgreen.invalid");
@@ -48,13 +47,8 @@ pub(super) fn entry(entry: &Entry, mut stage: Stage<'_>) -> Result<Taken> {
     let turn = match stage.perform_all(&entry.actions)? {
         Break(turn) => turn,
         Continue(()) => match &entry.end {
-            End::Answer(answer) => Turn::Done {
-                answer: answer.clone(),
-            },
-            End::Fail { failure, message } => Turn::Failed {
-                failure: *failure,
-                message: message.clone(),
-            },
+            End::Answer(answer) => Turn::Done { answer: answer.clone() },
+            End::Fail { failure, message } => Turn::Failed { failure: *failure, message: message.clone() },
         },
     };
     match &turn {
@@ -62,11 +56,7 @@ pub(super) fn entry(entry: &Entry, mut stage: Stage<'_>) -> Result<Taken> {
         Turn::Done { answer } => stage.say(&format!("answer: {answer}")),
         Turn::Failed { failure, message } => stage.say(&format!("{}: {message}", failure.as_str())),
     }
-    Ok(Taken {
-        turn,
-        cost: entry.cost,
-        transcript: stage.transcript,
-    })
+    Ok(Taken { turn, cost: entry.cost, transcript: stage.transcript })
 }
 
 impl<'a> Stage<'a> {
@@ -78,18 +68,8 @@ impl<'a> Stage<'a> {
         stop: &'a Stop,
     ) -> Self {
         // The engine's own words come last, so that they win.
-        let env = told(assignment)
-            .into_iter()
-            .chain(env.iter().cloned())
-            .collect();
-        Self {
-            worktree,
-            env,
-            started: Instant::now(),
-            time_limit,
-            stop,
-            transcript: String::new(),
-        }
+        let env = told(assignment).into_iter().chain(env.iter().cloned()).collect();
+        Self { worktree, env, started: Instant::now(), time_limit, stop, transcript: String::new() }
     }
 
     fn perform_all(&mut self, actions: &[Action]) -> Result<Flow> {
@@ -120,8 +100,7 @@ impl<'a> Stage<'a> {
                 Ok(self.edited("append to", path, done))
             }
             Action::Edit { path, old, new } => {
-                let done =
-                    place::inside(self.worktree, path).and_then(|full| edit(&full, old, new));
+                let done = place::inside(self.worktree, path).and_then(|full| edit(&full, old, new));
                 Ok(self.edited("edit", path, done))
             }
             Action::Delete { path } => {
@@ -132,11 +111,7 @@ impl<'a> Stage<'a> {
             Action::Shell { line, on_error } => self.run(line, &Program::shell(line), *on_error),
             Action::Commit { message } => {
                 let args = ["-c", COMMIT, "sh", COMMITTER.0, COMMITTER.1, message];
-                self.run(
-                    &format!("commit {message}"),
-                    &Program::new("sh").args(args),
-                    OnError::GoOn,
-                )
+                self.run(&format!("commit {message}"), &Program::new("sh").args(args), OnError::GoOn)
             }
             Action::Wait(time) => self.wait(*time),
             Action::Print(text) => {
@@ -157,15 +132,8 @@ impl<'a> Stage<'a> {
             }
             Action::WriteOutside { path, text } => {
                 // By another program, as a real agent would, so that whatever fences programs in is put to the test.
-                let program = Program::new("sh")
-                    .args(["-c", WRITE_STDIN, "sh"])
-                    .arg(path)
-                    .stdin(text.as_str());
-                self.run(
-                    &format!("write outside {}", path.display()),
-                    &program,
-                    OnError::GoOn,
-                )
+                let program = Program::new("sh").args(["-c", WRITE_STDIN, "sh"]).arg(path).stdin(text.as_str());
+                self.run(&format!("write outside {}", path.display()), &program, OnError::GoOn)
             }
         }
     }
@@ -184,10 +152,7 @@ impl<'a> Stage<'a> {
     /// Runs a program for the time that is left, and notes what it printed and how it ended.
     fn run(&mut self, what: &str, program: &Program, on_error: OnError) -> Result<Flow> {
         self.say(&format!("$ {what}"));
-        let limits = Limits {
-            wall: self.time_left(),
-            output_bytes_max: OUTPUT_BYTES_MAX,
-        };
+        let limits = Limits { wall: self.time_left(), output_bytes_max: OUTPUT_BYTES_MAX };
         let output = self.dressed(program).output(limits, self.stop)?;
         self.say(&printed(&output));
         if output.exit == Exit::TimedOut {
@@ -212,22 +177,14 @@ impl<'a> Stage<'a> {
         // Git sets these for hooks; a child that inherits them works on the wrong repository.
         let bare = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"]
             .iter()
-            .fold(program.clone().cwd(self.worktree), |program, name| {
-                program.env_remove(*name)
-            });
-        self.env
-            .iter()
-            .fold(bare, |program, (name, value)| program.env(name, value))
+            .fold(program.clone().cwd(self.worktree), |program, name| program.env_remove(*name));
+        self.env.iter().fold(bare, |program, (name, value)| program.env(name, value))
     }
 
     fn wait(&mut self, time: Duration) -> Result<Flow> {
         let left = self.time_left();
         self.stop.sleep(time.min(left))?;
-        Ok(if time < left {
-            Continue(())
-        } else {
-            self.timed_out()
-        })
+        Ok(if time < left { Continue(()) } else { self.timed_out() })
     }
 
     fn time_left(&self) -> Duration {
@@ -236,10 +193,7 @@ impl<'a> Stage<'a> {
 
     fn timed_out(&self) -> Flow {
         let message = format!("not done after {:.1} s", self.time_limit.as_secs_f64());
-        Break(Turn::Failed {
-            failure: Ended::Timeout,
-            message,
-        })
+        Break(Turn::Failed { failure: Ended::Timeout, message })
     }
 
     fn say(&mut self, text: &str) {
@@ -251,10 +205,7 @@ impl<'a> Stage<'a> {
 }
 
 fn crash(message: String) -> Flow {
-    Break(Turn::Failed {
-        failure: Ended::Crash,
-        message,
-    })
+    Break(Turn::Failed { failure: Ended::Crash, message })
 }
 
 /// The assignment, as a command of the script sees it.
@@ -275,10 +226,7 @@ fn told(assignment: &Assignment) -> Vec<(String, String)> {
 
 fn fit_for_environment(value: &str) -> String {
     let end = value.floor_char_boundary(ENV_BYTES_MAX);
-    value
-        .get(..end)
-        .unwrap_or_default()
-        .replace('\0', "\u{fffd}")
+    value.get(..end).unwrap_or_default().replace('\0', "\u{fffd}")
 }
 
 fn write(path: &Path, text: &str, mode: Mode) -> io::Result<()> {
@@ -305,18 +253,12 @@ fn edit(path: &Path, old: &str, new: &str) -> Result<(), String> {
     match text.matches(old).count() {
         1 => fs::write(path, text.replacen(old, new, 1)).map_err(|error| error.to_string()),
         0 => Err("the old text is not there".to_owned()),
-        count => Err(format!(
-            "the old text is there {count} times; expected once"
-        )),
+        count => Err(format!("the old text is there {count} times; expected once")),
     }
 }
 
 fn delete(path: &Path) -> io::Result<()> {
-    if path.symlink_metadata()?.is_dir() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    }
+    if path.symlink_metadata()?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
 fn printed(output: &Output) -> String {

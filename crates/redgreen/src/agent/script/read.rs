@@ -11,18 +11,8 @@ use super::fields::{Fault, Reader, Value};
 use super::{Action, End, Entry, SECTIONS, Script, verbs};
 
 const VERSION: u64 = 1;
-const TOP_KEYS: [&str; 7] = [
-    "version",
-    "agent",
-    "plan",
-    "red",
-    "green",
-    "diagnosis",
-    "refactor",
-];
-const TURN_KEYS: [&str; 8] = [
-    "note", "do", "answer", "next", "done", "tokens", "dollars", "fail",
-];
+const TOP_KEYS: [&str; 7] = ["version", "agent", "plan", "red", "green", "diagnosis", "refactor"];
+const TURN_KEYS: [&str; 8] = ["note", "do", "answer", "next", "done", "tokens", "dollars", "fail"];
 /// How a turn can end; at most one of them in a turn.
 const ENDS: [&str; 4] = ["answer", "next", "done", "fail"];
 const NEXT_KEYS: [&str; 3] = ["description", "test-file", "impl-file"];
@@ -31,10 +21,7 @@ const DEFAULT_FAILURE: &str = "the script has the agent fail here";
 
 pub(super) fn script(name: &str, text: &str) -> Result<Script, Vec<Fault>> {
     // Editors of other systems leave both behind; what the script writes must not depend on that.
-    let text = text
-        .strip_prefix('\u{feff}')
-        .unwrap_or(text)
-        .replace("\r\n", "\n");
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let mut read = Reader::new(&text);
     let (document, errors) = DeTable::parse_recoverable(&text);
     let script = if errors.is_empty() {
@@ -42,10 +29,7 @@ pub(super) fn script(name: &str, text: &str) -> Result<Script, Vec<Fault>> {
     } else {
         // What the parser made of a broken file would give faults that are not there.
         for error in errors {
-            read.fault(
-                error.span().map_or(0, |span| span.start),
-                error.message().trim(),
-            );
+            read.fault(error.span().map_or(0, |span| span.start), error.message().trim());
         }
         None
     };
@@ -56,36 +40,19 @@ pub(super) fn script(name: &str, text: &str) -> Result<Script, Vec<Fault>> {
 fn top(read: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Script {
     read.only(table, &TOP_KEYS);
     read.get(table, "version", "1, the only version there is", |value| {
-        value
-            .as_integer()
-            .filter(|number| number.as_str() == VERSION.to_string())
+        value.as_integer().filter(|number| number.as_str() == VERSION.to_string())
     });
     let agent = read.words(table, "agent");
     let mut turns = BTreeMap::new();
     for (section, role) in SECTIONS {
         let expected = format!("a list of turns, each under [[{section}]]");
         let list = read.list(table, section, &expected);
-        turns.insert(
-            role,
-            list.iter()
-                .filter_map(|turn| entry(read, role, turn))
-                .collect(),
-        );
+        turns.insert(role, list.iter().filter_map(|turn| entry(read, role, turn)).collect());
     }
-    if SECTIONS
-        .iter()
-        .all(|(section, _)| !table.contains_key(*section))
-    {
-        read.fault(
-            0,
-            "no turns; expected [[plan]], [[red]], [[green]], [[diagnosis]] or [[refactor]]",
-        );
+    if SECTIONS.iter().all(|(section, _)| !table.contains_key(*section)) {
+        read.fault(0, "no turns; expected [[plan]], [[red]], [[green]], [[diagnosis]] or [[refactor]]");
     }
-    Script {
-        name: name.to_owned(),
-        agent,
-        turns,
-    }
+    Script { name: name.to_owned(), agent, turns }
 }
 
 fn entry(read: &mut Reader<'_>, role: Role, value: &Value<'_>) -> Option<Entry> {
@@ -93,65 +60,34 @@ fn entry(read: &mut Reader<'_>, role: Role, value: &Value<'_>) -> Option<Entry> 
     read.only(table, &TURN_KEYS);
     let note = read.string(table, "note");
     let list = read.list(table, "do", "a list of actions");
-    let actions: Vec<_> = list
-        .iter()
-        .filter_map(|action| verbs::action(read, action))
-        .collect();
-    let cost = Cost {
-        tokens: read.count(table, "tokens"),
-        microdollars: read.microdollars(table, "dollars"),
-    };
+    let actions: Vec<_> = list.iter().filter_map(|action| verbs::action(read, action)).collect();
+    let cost = Cost { tokens: read.count(table, "tokens"), microdollars: read.microdollars(table, "dollars") };
     check_ends(read, role, value, table, &actions);
-    Some(Entry {
-        note,
-        actions,
-        end: end(read, table),
-        cost,
-    })
+    Some(Entry { note, actions, end: end(read, table), cost })
 }
 
 /// Which ends a turn may have, and whether it has one where it needs it.
-fn check_ends(
-    read: &mut Reader<'_>,
-    role: Role,
-    value: &Value<'_>,
-    table: &DeTable<'_>,
-    actions: &[Action],
-) {
+fn check_ends(read: &mut Reader<'_>, role: Role, value: &Value<'_>, table: &DeTable<'_>, actions: &[Action]) {
     let at = value.span().start;
-    let found: Vec<_> = ENDS
-        .into_iter()
-        .filter(|key| table.contains_key(*key))
-        .collect();
+    let found: Vec<_> = ENDS.into_iter().filter(|key| table.contains_key(*key)).collect();
     if found.len() > 1 {
         let found: Vec<_> = found.iter().map(|key| format!("\"{key}\"")).collect();
-        read.fault(
-            at,
-            format!("a turn ends in one way, not {}", found.join(" and ")),
-        );
+        read.fault(at, format!("a turn ends in one way, not {}", found.join(" and ")));
     }
     if role != Role::TestList {
-        for (key, _) in table
-            .iter()
-            .filter(|(key, _)| ["next", "done"].contains(&key.get_ref().as_ref()))
-        {
+        for (key, _) in table.iter().filter(|(key, _)| ["next", "done"].contains(&key.get_ref().as_ref())) {
             let message = format!("\"{}\" belongs in [[plan]]", key.get_ref());
             read.fault(key.span().start, message);
         }
     } else if found.is_empty() && !actions.contains(&Action::Hang) {
-        read.fault(
-            at,
-            "a turn of plan needs \"next\", \"done\", \"answer\" or \"fail\"",
-        );
+        read.fault(at, "a turn of plan needs \"next\", \"done\", \"answer\" or \"fail\"");
     }
 }
 
 fn end(read: &mut Reader<'_>, table: &DeTable<'_>) -> End {
     let answer = read.string(table, "answer");
     let next = next(read, table);
-    let done = read
-        .mark(table, "done")
-        .map(|()| json!({ "currentTest": null }).to_string());
+    let done = read.mark(table, "done").map(|()| json!({ "currentTest": null }).to_string());
     match fail(read, table) {
         Some(fail) => fail,
         None => End::Answer(answer.or(next).or(done).unwrap_or_default()),
@@ -161,7 +97,8 @@ fn end(read: &mut Reader<'_>, table: &DeTable<'_>) -> End {
 /// The comfortable form of the planner's answer.
 fn next(read: &mut Reader<'_>, table: &DeTable<'_>) -> Option<String> {
     let value = table.get("next")?;
-    let next = read.table(value, "\"next\" must be a table like { description = \"…\", test-file = \"…\", impl-file = \"…\" }")?;
+    let next = read
+        .table(value, "\"next\" must be a table like { description = \"…\", test-file = \"…\", impl-file = \"…\" }")?;
     read.only(next, &NEXT_KEYS);
     needs(read, value, "next", &NEXT_KEYS);
     let [description, test_file, impl_file] = NEXT_KEYS.map(|key| read.words(next, key));
@@ -176,9 +113,7 @@ fn fail(read: &mut Reader<'_>, table: &DeTable<'_>) -> Option<End> {
     let fail = read.table(value, "\"fail\" must be a table like { kind = \"crash\" }")?;
     read.only(fail, &FAIL_KEYS);
     needs(read, value, "fail", &["kind"]);
-    let message = read
-        .words(fail, "message")
-        .unwrap_or_else(|| DEFAULT_FAILURE.to_owned());
+    let message = read.words(fail, "message").unwrap_or_else(|| DEFAULT_FAILURE.to_owned());
     let retry_after = read.seconds(fail, "retry-after");
     let retry_after_ms = retry_after.and_then(|time| u64::try_from(time.as_millis()).ok());
     let expected = "\"rate-limit\", \"timeout\", \"crash\" or \"unusable\"";
@@ -189,14 +124,8 @@ fn fail(read: &mut Reader<'_>, table: &DeTable<'_>) -> Option<End> {
         "unusable" => Some(Ended::Unusable),
         _ => None,
     })?;
-    if let (Some((key, _)), false) = (
-        fail.get_key_value("retry-after"),
-        matches!(failure, Ended::RateLimit { .. }),
-    ) {
-        read.fault(
-            key.span().start,
-            "\"retry-after\" goes with kind = \"rate-limit\" only",
-        );
+    if let (Some((key, _)), false) = (fail.get_key_value("retry-after"), matches!(failure, Ended::RateLimit { .. })) {
+        read.fault(key.span().start, "\"retry-after\" goes with kind = \"rate-limit\" only");
     }
     Some(End::Fail { failure, message })
 }

@@ -26,10 +26,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         current: None,
         completed: Vec::new(),
         pending: Vec::new(),
-        trouble: Some(Trouble {
-            kind: "green.still_failing".to_owned(),
-            message: "1 fails".to_owned(),
-        }),
+        trouble: Some(Trouble { kind: "green.still_failing".to_owned(), message: "1 fails".to_owned() }),
         diagnosis: None,
     }
 }
@@ -37,13 +34,5 @@ fn assignment(role: Role, turn: u32) -> Assignment {
 fn take(script: &str, role: Role, turn: u32, worktree: &Path, limit: Duration) -> Taken {
     let agent = Agent::Scripted(Script::parse("kata.toml", script).unwrap());
     let env = [("EXTRA".to_owned(), "given".to_owned())];
-    agent
-        .take_turn(
-            &assignment(role, turn),
-            worktree,
-            &env,
-            limit,
-            &Stop::default(),
-        )
-        .unwrap()
+    agent.take_turn(&assignment(role, turn), worktree, &env, limit, &Stop::default()).unwrap()
 }

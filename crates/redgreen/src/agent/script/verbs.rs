@@ -23,16 +23,8 @@ const VERBS: &[Verb] = &[
         build: |read, table| {
             let (path, text) = (inside(read, table, "write"), read.string(table, "text"));
             let executable = read.flag(table, "executable");
-            let mode = if executable {
-                Mode::Executable
-            } else {
-                Mode::Plain
-            };
-            Some(Action::Write {
-                path: path?,
-                text: text?,
-                mode,
-            })
+            let mode = if executable { Mode::Executable } else { Mode::Plain };
+            Some(Action::Write { path: path?, text: text?, mode })
         },
     },
     Verb {
@@ -41,10 +33,7 @@ const VERBS: &[Verb] = &[
         allows: &[],
         build: |read, table| {
             let (path, text) = (inside(read, table, "append"), read.string(table, "text"));
-            Some(Action::Append {
-                path: path?,
-                text: text?,
-            })
+            Some(Action::Append { path: path?, text: text? })
         },
     },
     Verb {
@@ -54,22 +43,14 @@ const VERBS: &[Verb] = &[
         build: |read, table| {
             let path = inside(read, table, "edit");
             let (old, new) = (read.words(table, "old"), read.string(table, "new"));
-            Some(Action::Edit {
-                path: path?,
-                old: old?,
-                new: new?,
-            })
+            Some(Action::Edit { path: path?, old: old?, new: new? })
         },
     },
     Verb {
         name: "delete",
         needs: &[],
         allows: &[],
-        build: |read, table| {
-            Some(Action::Delete {
-                path: inside(read, table, "delete")?,
-            })
-        },
+        build: |read, table| Some(Action::Delete { path: inside(read, table, "delete")? }),
     },
     Verb {
         name: "shell",
@@ -78,28 +59,16 @@ const VERBS: &[Verb] = &[
         build: |read, table| {
             let (line, must) = (read.words(table, "shell"), read.flag(table, "must-succeed"));
             let on_error = if must { OnError::Crash } else { OnError::GoOn };
-            Some(Action::Shell {
-                line: line?,
-                on_error,
-            })
+            Some(Action::Shell { line: line?, on_error })
         },
     },
     Verb {
         name: "commit",
         needs: &[],
         allows: &[],
-        build: |read, table| {
-            Some(Action::Commit {
-                message: read.words(table, "commit")?,
-            })
-        },
+        build: |read, table| Some(Action::Commit { message: read.words(table, "commit")? }),
     },
-    Verb {
-        name: "wait",
-        needs: &[],
-        allows: &[],
-        build: |read, table| read.seconds(table, "wait").map(Action::Wait),
-    },
+    Verb { name: "wait", needs: &[], allows: &[], build: |read, table| read.seconds(table, "wait").map(Action::Wait) },
     Verb {
         name: "print",
         needs: &[],
@@ -116,21 +85,13 @@ const VERBS: &[Verb] = &[
         name: "flood",
         needs: &[],
         allows: &[],
-        build: |read, table| {
-            Some(Action::Flood {
-                bytes: read.count(table, "flood")?,
-            })
-        },
+        build: |read, table| Some(Action::Flood { bytes: read.count(table, "flood")? }),
     },
     Verb {
         name: "daemon",
         needs: &[],
         allows: &[],
-        build: |read, table| {
-            Some(Action::Daemon {
-                line: read.words(table, "daemon")?,
-            })
-        },
+        build: |read, table| Some(Action::Daemon { line: read.words(table, "daemon")? }),
     },
     Verb {
         name: "write-outside",
@@ -138,10 +99,7 @@ const VERBS: &[Verb] = &[
         allows: &[],
         build: |read, table| {
             let (path, text) = (outside(read, table), read.string(table, "text"));
-            Some(Action::WriteOutside {
-                path: path?,
-                text: text?,
-            })
+            Some(Action::WriteOutside { path: path?, text: text? })
         },
     },
 ];
@@ -149,51 +107,25 @@ const VERBS: &[Verb] = &[
 /// One item of a turn's `do`.
 pub(super) fn action(read: &mut Reader<'_>, value: &Value<'_>) -> Option<Action> {
     let at = value.span().start;
-    let table = read.table(
-        value,
-        "an action is a table like { write = \"file\", text = \"…\" }",
-    )?;
+    let table = read.table(value, "an action is a table like { write = \"file\", text = \"…\" }")?;
     let names: Vec<_> = VERBS.iter().map(|verb| verb.name).collect();
-    let companions = VERBS
-        .iter()
-        .flat_map(|verb| verb.needs.iter().chain(verb.allows))
-        .copied();
-    read.only(
-        table,
-        &names.iter().copied().chain(companions).collect::<Vec<_>>(),
-    );
-    let found: Vec<_> = VERBS
-        .iter()
-        .filter(|verb| table.contains_key(verb.name))
-        .collect();
+    let companions = VERBS.iter().flat_map(|verb| verb.needs.iter().chain(verb.allows)).copied();
+    read.only(table, &names.iter().copied().chain(companions).collect::<Vec<_>>());
+    let found: Vec<_> = VERBS.iter().filter(|verb| table.contains_key(verb.name)).collect();
     match found[..] {
         [verb] => {
             check_companions(read, table, verb, at);
             (verb.build)(read, table)
         }
         // A misspelt verb has its own line already.
-        [] if table
-            .keys()
-            .any(|key| meant(key.get_ref(), &names).is_some()) =>
-        {
-            None
-        }
+        [] if table.keys().any(|key| meant(key.get_ref(), &names).is_some()) => None,
         [] => {
-            read.fault(
-                at,
-                format!("this action does nothing; expected {}", or(&names)),
-            );
+            read.fault(at, format!("this action does nothing; expected {}", or(&names)));
             None
         }
         [..] => {
-            let found = found
-                .iter()
-                .map(|verb| format!("\"{}\"", verb.name))
-                .collect::<Vec<_>>();
-            read.fault(
-                at,
-                format!("an action does one thing, not {}", found.join(" and ")),
-            );
+            let found = found.iter().map(|verb| format!("\"{}\"", verb.name)).collect::<Vec<_>>();
+            read.fault(at, format!("an action does one thing, not {}", found.join(" and ")));
             None
         }
     }
@@ -204,17 +136,12 @@ fn check_companions(read: &mut Reader<'_>, table: &DeTable<'_>, verb: &Verb, at:
     for needed in verb.needs.iter().filter(|key| !table.contains_key(**key)) {
         read.fault(at, format!("\"{name}\" needs \"{needed}\""));
     }
-    let others = VERBS
-        .iter()
-        .flat_map(|verb| verb.needs.iter().chain(verb.allows));
+    let others = VERBS.iter().flat_map(|verb| verb.needs.iter().chain(verb.allows));
     for (key, _) in table {
         let word = key.get_ref().as_ref();
         let belongs = verb.needs.contains(&word) || verb.allows.contains(&word);
         if !belongs && others.clone().any(|other| *other == word) {
-            read.fault(
-                key.span().start,
-                format!("\"{word}\" does not go with \"{name}\""),
-            );
+            read.fault(key.span().start, format!("\"{word}\" does not go with \"{name}\""));
         }
     }
 }
@@ -233,31 +160,13 @@ fn outside(read: &mut Reader<'_>, table: &DeTable<'_>) -> Option<PathBuf> {
     if place::is_outside(&path) {
         Some(path)
     } else {
-        refuse(
-            read,
-            table,
-            KEY,
-            &path,
-            "stays inside the worktree; \"write\" does that",
-        )
+        refuse(read, table, KEY, &path, "stays inside the worktree; \"write\" does that")
     }
 }
 
-fn refuse(
-    read: &mut Reader<'_>,
-    table: &DeTable<'_>,
-    key: &str,
-    path: &Path,
-    fault: &str,
-) -> Option<PathBuf> {
+fn refuse(read: &mut Reader<'_>, table: &DeTable<'_>, key: &str, path: &Path, fault: &str) -> Option<PathBuf> {
     let at = table.get(key).map_or(0, |value| value.span().start);
     // A path may hold anything; a message is one line.
-    read.fault(
-        at,
-        format!(
-            "the path \"{}\" {fault}",
-            path.display().to_string().escape_debug()
-        ),
-    );
+    read.fault(at, format!("the path \"{}\" {fault}", path.display().to_string().escape_debug()));
     None
 }

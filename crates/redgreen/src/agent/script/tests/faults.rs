@@ -5,11 +5,7 @@ use crate::failure::{Code, Failure};
 
 /// A script and every line of evidence, without the file's name.
 fn check(script: &str, expected: &[&str]) {
-    assert_eq!(
-        faults(Script::parse("kata.toml", script)),
-        expected,
-        "in\n{script}"
-    );
+    assert_eq!(faults(Script::parse("kata.toml", script)), expected, "in\n{script}");
 }
 
 /// The same for a list of actions; columns are those of `do = [{action}]` in line 2.
@@ -21,17 +17,12 @@ fn faults(read: anyhow::Result<Script>) -> Vec<String> {
     let Err(error) = read else { return Vec::new() };
     let failure = error.downcast::<Failure>().unwrap();
     assert_eq!(failure.code, Code::Usage);
-    failure
-        .evidence
-        .iter()
-        .map(|line| line.split_once("kata.toml:").unwrap().1.to_owned())
-        .collect()
+    failure.evidence.iter().map(|line| line.split_once("kata.toml:").unwrap().1.to_owned()).collect()
 }
 
 #[test]
 fn a_file_without_turns_is_told_what_to_hold() {
-    const NO_TURNS: &str =
-        "1:1: no turns; expected [[plan]], [[red]], [[green]], [[diagnosis]] or [[refactor]]";
+    const NO_TURNS: &str = "1:1: no turns; expected [[plan]], [[red]], [[green]], [[diagnosis]] or [[refactor]]";
     check("", &[NO_TURNS]);
     check("# nothing yet\n", &[NO_TURNS]);
     check("version = 1\n", &[NO_TURNS]);
@@ -39,86 +30,36 @@ fn a_file_without_turns_is_told_what_to_hold() {
 
 #[test]
 fn keys_at_the_top() {
-    check(
-        "[[red]]\n[[gren]]\n",
-        &["2:3: unknown key \"gren\"; did you mean \"green\"?"],
-    );
+    check("[[red]]\n[[gren]]\n", &["2:3: unknown key \"gren\"; did you mean \"green\"?"]);
     check(
         "speed = 3\n[[red]]\n",
-        &[
-            "1:1: unknown key \"speed\"; expected version, agent, plan, red, green, diagnosis or refactor",
-        ],
+        &["1:1: unknown key \"speed\"; expected version, agent, plan, red, green, diagnosis or refactor"],
     );
-    check(
-        "version = 2\n[[red]]\n",
-        &["1:11: \"version\" must be 1, the only version there is, not 2"],
-    );
-    check(
-        "version = \"1\"\n[[red]]\n",
-        &["1:11: \"version\" must be 1, the only version there is, not \"1\""],
-    );
-    check(
-        "agent = 7\n[[red]]\n",
-        &["1:9: \"agent\" must be a string that is not empty, not 7"],
-    );
-    check(
-        "[red]\n",
-        &["1:1: \"red\" must be a list of turns, each under [[red]], not a table"],
-    );
+    check("version = 2\n[[red]]\n", &["1:11: \"version\" must be 1, the only version there is, not 2"]);
+    check("version = \"1\"\n[[red]]\n", &["1:11: \"version\" must be 1, the only version there is, not \"1\""]);
+    check("agent = 7\n[[red]]\n", &["1:9: \"agent\" must be a string that is not empty, not 7"]);
+    check("[red]\n", &["1:1: \"red\" must be a list of turns, each under [[red]], not a table"]);
     check("red = [\"x\"]\n", &["1:8: a turn is a table, not \"x\""]);
 }
 
 #[test]
 fn keys_of_a_turn() {
-    check(
-        "[[red]]\nnotes = \"x\"\n",
-        &["2:1: unknown key \"notes\"; did you mean \"note\"?"],
-    );
-    check(
-        "[[red]]\nnote = 1\n",
-        &["2:8: \"note\" must be a string, not 1"],
-    );
-    check(
-        "[[red]]\ndo = \"ls\"\n",
-        &["2:6: \"do\" must be a list of actions, not \"ls\""],
-    );
-    check(
-        "[[red]]\ntokens = -5\n",
-        &["2:10: \"tokens\" must be a whole number from 0, not -5"],
-    );
-    check(
-        "[[red]]\ntokens = 1.5\n",
-        &["2:10: \"tokens\" must be a whole number from 0, not 1.5"],
-    );
-    check(
-        "[[red]]\ndollars = \"2\"\n",
-        &["2:11: \"dollars\" must be dollars from 0 to 1000000, not \"2\""],
-    );
-    check(
-        "[[red]]\ndollars = nan\n",
-        &["2:11: \"dollars\" must be dollars from 0 to 1000000, not nan"],
-    );
-    check(
-        "[[red]]\ndone = true\n",
-        &["2:1: \"done\" belongs in [[plan]]"],
-    );
+    check("[[red]]\nnotes = \"x\"\n", &["2:1: unknown key \"notes\"; did you mean \"note\"?"]);
+    check("[[red]]\nnote = 1\n", &["2:8: \"note\" must be a string, not 1"]);
+    check("[[red]]\ndo = \"ls\"\n", &["2:6: \"do\" must be a list of actions, not \"ls\""]);
+    check("[[red]]\ntokens = -5\n", &["2:10: \"tokens\" must be a whole number from 0, not -5"]);
+    check("[[red]]\ntokens = 1.5\n", &["2:10: \"tokens\" must be a whole number from 0, not 1.5"]);
+    check("[[red]]\ndollars = \"2\"\n", &["2:11: \"dollars\" must be dollars from 0 to 1000000, not \"2\""]);
+    check("[[red]]\ndollars = nan\n", &["2:11: \"dollars\" must be dollars from 0 to 1000000, not nan"]);
+    check("[[red]]\ndone = true\n", &["2:1: \"done\" belongs in [[plan]]"]);
 }
 
 #[test]
 fn the_end_of_a_turn() {
-    check(
-        "[[plan]]\n",
-        &["1:1: a turn of plan needs \"next\", \"done\", \"answer\" or \"fail\""],
-    );
+    check("[[plan]]\n", &["1:1: a turn of plan needs \"next\", \"done\", \"answer\" or \"fail\""]);
     check("[[plan]]\ndo = [{ hang = true }]\n", &[]);
-    check(
-        "[[plan]]\ndone = false\n",
-        &["2:8: \"done\" must be true, not false"],
-    );
-    check(
-        "[[plan]]\ndone = true\nanswer = \"x\"\n",
-        &["1:1: a turn ends in one way, not \"answer\" and \"done\""],
-    );
+    check("[[plan]]\ndone = false\n", &["2:8: \"done\" must be true, not false"]);
+    check("[[plan]]\ndone = true\nanswer = \"x\"\n", &["1:1: a turn ends in one way, not \"answer\" and \"done\""]);
     check(
         "[[plan]]\nnext = { description = \"adds\", test_file = \"t.py\" }\n",
         &[
@@ -135,14 +76,9 @@ fn the_end_of_a_turn() {
     );
     check(
         "[[red]]\nfail = { kind = \"tired\" }\n",
-        &[
-            "2:17: \"kind\" must be \"rate-limit\", \"timeout\", \"crash\" or \"unusable\", not \"tired\"",
-        ],
+        &["2:17: \"kind\" must be \"rate-limit\", \"timeout\", \"crash\" or \"unusable\", not \"tired\""],
     );
-    check(
-        "[[red]]\nfail = { message = \"x\" }\n",
-        &["2:8: \"fail\" needs \"kind\""],
-    );
+    check("[[red]]\nfail = { message = \"x\" }\n", &["2:8: \"fail\" needs \"kind\""]);
     check(
         "[[red]]\nfail = { kind = \"crash\", retry-after = 2 }\n",
         &["2:26: \"retry-after\" goes with kind = \"rate-limit\" only"],
@@ -151,80 +87,39 @@ fn the_end_of_a_turn() {
 
 #[test]
 fn an_action_has_one_verb_and_what_goes_with_it() {
-    check_action(
-        "{ wrtie = 'a', text = '' }",
-        &["2:9: unknown key \"wrtie\"; did you mean \"write\"?"],
-    );
-    check_action(
-        "'ls'",
-        &["2:7: an action is a table like { write = \"file\", text = \"…\" }, not 'ls'"],
-    );
+    check_action("{ wrtie = 'a', text = '' }", &["2:9: unknown key \"wrtie\"; did you mean \"write\"?"]);
+    check_action("'ls'", &["2:7: an action is a table like { write = \"file\", text = \"…\" }, not 'ls'"]);
     check_action(
         "{ text = '' }",
-        &[
-            "2:7: this action does nothing; expected write, append, edit, delete, shell, commit, wait, print, hang, \
-           flood, daemon or write-outside",
-        ],
+        &["2:7: this action does nothing; expected write, append, edit, delete, shell, commit, wait, print, hang, \
+           flood, daemon or write-outside"],
     );
     check_action(
         "{ write = 'a', delete = 'a', text = '' }",
         &["2:7: an action does one thing, not \"write\" and \"delete\""],
     );
     check_action("{ write = 'a' }", &["2:7: \"write\" needs \"text\""]);
-    check_action(
-        "{ edit = 'a' }",
-        &["2:7: \"edit\" needs \"old\"", "2:7: \"edit\" needs \"new\""],
-    );
-    check_action(
-        "{ edit = 'a', old = '', new = 'b' }",
-        &["2:27: \"old\" must be a string that is not empty, not ''"],
-    );
-    check_action(
-        "{ shell = 'ls', text = '' }",
-        &["2:23: \"text\" does not go with \"shell\""],
-    );
-    check_action(
-        "{ shell = ['ls'] }",
-        &["2:17: \"shell\" must be a string that is not empty, not a list"],
-    );
-    check_action(
-        "{ wait = -1 }",
-        &["2:16: \"wait\" must be seconds from 0 to 86400, not -1"],
-    );
-    check_action(
-        "{ wait = inf }",
-        &["2:16: \"wait\" must be seconds from 0 to 86400, not inf"],
-    );
-    check_action(
-        "{ hang = 'yes' }",
-        &["2:16: \"hang\" must be true, not 'yes'"],
-    );
-    check_action(
-        "{ write = 'a', text = '', executable = 1 }",
-        &["2:46: \"executable\" must be true or false, not 1"],
-    );
+    check_action("{ edit = 'a' }", &["2:7: \"edit\" needs \"old\"", "2:7: \"edit\" needs \"new\""]);
+    check_action("{ edit = 'a', old = '', new = 'b' }", &["2:27: \"old\" must be a string that is not empty, not ''"]);
+    check_action("{ shell = 'ls', text = '' }", &["2:23: \"text\" does not go with \"shell\""]);
+    check_action("{ shell = ['ls'] }", &["2:17: \"shell\" must be a string that is not empty, not a list"]);
+    check_action("{ wait = -1 }", &["2:16: \"wait\" must be seconds from 0 to 86400, not -1"]);
+    check_action("{ wait = inf }", &["2:16: \"wait\" must be seconds from 0 to 86400, not inf"]);
+    check_action("{ hang = 'yes' }", &["2:16: \"hang\" must be true, not 'yes'"]);
+    check_action("{ write = 'a', text = '', executable = 1 }", &["2:46: \"executable\" must be true or false, not 1"]);
 }
 
 #[test]
 fn paths_stay_inside_the_worktree() {
-    let absolute =
-        "2:17: the path \"/etc/x\" is absolute; expected a path relative to the worktree";
+    let absolute = "2:17: the path \"/etc/x\" is absolute; expected a path relative to the worktree";
     check_action("{ write = '/etc/x', text = '' }", &[absolute]);
     check_action(
         "{ delete = 'a/../../x' }",
-        &[
-            "2:18: the path \"a/../../x\" leaves the worktree with \"..\"; \"write-outside\" tries that on purpose",
-        ],
+        &["2:18: the path \"a/../../x\" leaves the worktree with \"..\"; \"write-outside\" tries that on purpose"],
     );
     check_action("{ delete = '.' }", &["2:18: the path \".\" names no file"]);
-    check_action(
-        "{ delete = '' }",
-        &["2:18: \"delete\" must be a string that is not empty, not ''"],
-    );
-    check_action(
-        "{ delete = \"a\\u0000\" }",
-        &["2:18: the path \"a\\0\" holds a NUL character"],
-    );
+    check_action("{ delete = '' }", &["2:18: \"delete\" must be a string that is not empty, not ''"]);
+    check_action("{ delete = \"a\\u0000\" }", &["2:18: the path \"a\\0\" holds a NUL character"]);
     check_action(
         "{ write-outside = 'a', text = '' }",
         &["2:25: the path \"a\" stays inside the worktree; \"write\" does that"],
@@ -250,20 +145,14 @@ fn every_fault_is_reported_at_once_in_the_order_of_the_file() {
 
 #[test]
 fn broken_toml_is_reported_with_its_place() {
-    check(
-        "[[red]]\nnote = \n",
-        &["2:8: string values must be quoted, expected literal string"],
-    );
+    check("[[red]]\nnote = \n", &["2:8: string values must be quoted, expected literal string"]);
     check("[[red]]\nnote = 'a'\nnote = 'b'\n", &["3:1: duplicate key"]);
     check("[[red]\n", &["1:7: unclosed array table, expected `]`"]);
 }
 
 #[test]
 fn files_of_other_systems_are_welcome() {
-    check(
-        "\u{feff}[[red]]\r\nnote = 'a'\r\ndo = [{ print = '''a\r\nb''' }]\r\n",
-        &[],
-    );
+    check("\u{feff}[[red]]\r\nnote = 'a'\r\ndo = [{ print = '''a\r\nb''' }]\r\n", &[]);
     check(
         "\u{feff}oops = 1\r\n[[red]]\r\n\r\nnote = 1\r\n",
         &[
@@ -279,27 +168,16 @@ fn a_file_that_is_no_text_says_where() {
     let path = folder.path().join("kata.toml");
     std::fs::write(&path, b"[[red]]\nnote = '\xff'\n").unwrap();
     assert_eq!(faults(Script::read(&path)), ["2:9: not UTF-8"]);
-    let missing = Script::read(&folder.path().join("other.toml"))
-        .unwrap_err()
-        .downcast::<Failure>()
-        .unwrap();
-    assert!(
-        missing.what.starts_with("cannot read the script ") && missing.what.ends_with("other.toml")
-    );
+    let missing = Script::read(&folder.path().join("other.toml")).unwrap_err().downcast::<Failure>().unwrap();
+    assert!(missing.what.starts_with("cannot read the script ") && missing.what.ends_with("other.toml"));
     assert_eq!(missing.evidence, ["No such file or directory (os error 2)"]);
 }
 
 /// The blocks of one language in the page that documents the format.
 fn blocks(language: &str) -> Vec<&'static str> {
     const PAGE: &str = include_str!("../../../../../../docs/book/scripted-agent.md");
-    let rest = PAGE
-        .split(&format!("```{language}\n"))
-        .skip(1)
-        .collect::<Vec<_>>();
-    rest.into_iter()
-        .filter_map(|rest| rest.split_once("```"))
-        .map(|(block, _)| block)
-        .collect()
+    let rest = PAGE.split(&format!("```{language}\n")).skip(1).collect::<Vec<_>>();
+    rest.into_iter().filter_map(|rest| rest.split_once("```")).map(|(block, _)| block).collect()
 }
 
 #[test]
@@ -313,11 +191,7 @@ fn every_script_of_the_handbook_is_read() {
 
 #[test]
 fn the_faulty_script_of_the_handbook_has_the_faults_it_shows() {
-    let [script, message] = blocks("text")[..] else {
-        panic!("the page lost its faulty script")
-    };
-    let shown = message
-        .lines()
-        .filter_map(|line| line.strip_prefix("  kata.toml:"));
+    let [script, message] = blocks("text")[..] else { panic!("the page lost its faulty script") };
+    let shown = message.lines().filter_map(|line| line.strip_prefix("  kata.toml:"));
     check(script, &shown.collect::<Vec<_>>());
 }

@@ -36,13 +36,7 @@ impl Place {
     }
 
     fn play_within(&self, actions: &str, limit: Duration) -> Taken {
-        take(
-            &format!("[[green]]\ndo = [{actions}]"),
-            Role::Implementing,
-            0,
-            &self.worktree(),
-            limit,
-        )
+        take(&format!("[[green]]\ndo = [{actions}]"), Role::Implementing, 0, &self.worktree(), limit)
     }
 
     fn shows(&self, path: &str) -> String {
@@ -72,70 +66,34 @@ fn files_are_written_edited_and_deleted() {
     check("{ write = 'a', text = '' }", "done ", "a", "");
     check("{ append = 'b', text = 'c' }", "done ", "b", "bc");
     check("{ append = 'n/new', text = 'c' }", "done ", "n/new", "c");
-    check(
-        "{ edit = 'a', old = 'one', new = '1' }",
-        "done ",
-        "a",
-        "1 two two",
-    );
+    check("{ edit = 'a', old = 'one', new = '1' }", "done ", "a", "1 two two");
     check("{ delete = 'b' }", "done ", "b", "(none)");
-    check(
-        "{ write = 'd/e', text = '' }, { delete = 'd' }",
-        "done ",
-        "d/e",
-        "(none)",
-    );
+    check("{ write = 'd/e', text = '' }, { delete = 'd' }", "done ", "d/e", "(none)");
 }
 
 #[test]
 fn what_cannot_be_done_ends_the_turn() {
     const GONE: &str = "No such file or directory (os error 2)";
     let twice = "agent.crash: edit a: the old text is there 2 times; expected once";
-    check(
-        "{ edit = 'a', old = 'two', new = '2' }, { delete = 'b' }",
-        twice,
-        "b",
-        "b",
-    );
+    check("{ edit = 'a', old = 'two', new = '2' }, { delete = 'b' }", twice, "b", "b");
     check(
         "{ edit = 'a', old = 'six', new = '6' }",
         "agent.crash: edit a: the old text is not there",
         "a",
         "one two two",
     );
-    check(
-        "{ edit = 'c', old = 'x', new = 'y' }",
-        &format!("agent.crash: edit c: {GONE}"),
-        "c",
-        "(none)",
-    );
-    check(
-        "{ delete = 'c' }",
-        &format!("agent.crash: delete c: {GONE}"),
-        "c",
-        "(none)",
-    );
-    check(
-        "{ write = 'a/b', text = '' }",
-        "agent.crash: write a/b: File exists (os error 17)",
-        "a",
-        "one two two",
-    );
+    check("{ edit = 'c', old = 'x', new = 'y' }", &format!("agent.crash: edit c: {GONE}"), "c", "(none)");
+    check("{ delete = 'c' }", &format!("agent.crash: delete c: {GONE}"), "c", "(none)");
+    check("{ write = 'a/b', text = '' }", "agent.crash: write a/b: File exists (os error 17)", "a", "one two two");
 }
 
 #[test]
 fn an_executable_can_be_run() {
     let place = Place::new();
-    let taken = place.play("{ write = 'run', text = \"#!/bin/sh\\necho ran\", executable = true }, { shell = './run' }");
+    let taken =
+        place.play("{ write = 'run', text = \"#!/bin/sh\\necho ran\", executable = true }, { shell = './run' }");
     assert_eq!(taken.transcript, "write run\n$ ./run\nran\n");
-    assert_eq!(
-        fs::metadata(place.worktree().join("run"))
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o777,
-        0o755
-    );
+    assert_eq!(fs::metadata(place.worktree().join("run")).unwrap().permissions().mode() & 0o777, 0o755);
 }
 
 #[test]
@@ -157,45 +115,31 @@ fn links_do_not_lead_out_of_the_worktree() {
             "{ write = 'folder/n/x', text = '' }",
             "agent.crash: write folder/n/x: the path leaves the worktree through a link",
         ),
-        (
-            "{ append = 'file', text = 'x' }",
-            "agent.crash: append to file: the path leaves the worktree through a link",
-        ),
+        ("{ append = 'file', text = 'x' }", "agent.crash: append to file: the path leaves the worktree through a link"),
         (
             "{ edit = 'file', old = 'p', new = '' }",
             "agent.crash: edit file: the path leaves the worktree through a link",
         ),
-        (
-            "{ delete = 'folder/file' }",
-            "agent.crash: delete folder/file: the path leaves the worktree through a link",
-        ),
+        ("{ delete = 'folder/file' }", "agent.crash: delete folder/file: the path leaves the worktree through a link"),
         (
             "{ write = 'dangling', text = '' }",
             "agent.crash: write dangling: the path leads nowhere: No such file or directory (os error 2)",
         ),
         ("{ write = 'near', text = 'through' }", "done "),
         // The links go, and what they lead to stays.
-        (
-            "{ delete = 'file' }, { delete = 'folder' }, { delete = 'dangling' }",
-            "done ",
-        ),
+        ("{ delete = 'file' }, { delete = 'folder' }, { delete = 'dangling' }", "done "),
     ] {
         assert_eq!(ended(&place.play(action)), ending, "{action}");
     }
     assert_eq!(place.shows("a"), "through");
-    assert_eq!(
-        fs::read_to_string(outside.join("file")).unwrap(),
-        "precious"
-    );
+    assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "precious");
     assert_eq!(fs::read_dir(outside).unwrap().count(), 1);
 }
 
 #[test]
 fn commands_run_in_the_worktree_and_know_the_assignment() {
     let place = Place::new();
-    place.play(
-        r#"{ shell = "env | grep -a -e ^REDGREEN -e ^EXTRA | sort > env; basename $PWD >> env" }"#,
-    );
+    place.play(r#"{ shell = "env | grep -a -e ^REDGREEN -e ^EXTRA | sort > env; basename $PWD >> env" }"#);
     assert_eq!(
         place.shows("env"),
         "EXTRA=given\nREDGREEN_ATTEMPT=3\nREDGREEN_CYCLE=2\nREDGREEN_PHASE=GREEN\nREDGREEN_REQUEST=Add\u{fffd} zeros\n\
@@ -207,10 +151,7 @@ fn commands_run_in_the_worktree_and_know_the_assignment() {
 fn a_command_that_fails_is_noted_or_ends_the_turn() {
     let place = Place::new();
     let noted = place.play("{ shell = 'echo out; echo err >&2; exit 3' }, { print = 'on' }");
-    assert_eq!(
-        noted.transcript,
-        "$ echo out; echo err >&2; exit 3\nout\nerr\n(exit 3)\non\n"
-    );
+    assert_eq!(noted.transcript, "$ echo out; echo err >&2; exit 3\nout\nerr\n(exit 3)\non\n");
     assert_eq!(ended(&noted), "done ");
     let fatal = place.play("{ shell = 'exit 3', must-succeed = true }, { delete = 'a' }");
     assert_eq!(ended(&fatal), "agent.crash: exit 3: exit 3");
@@ -221,31 +162,14 @@ fn a_command_that_fails_is_noted_or_ends_the_turn() {
 fn an_agent_may_commit() {
     let place = Place::new();
     let git = |line: &str| {
-        let limits = Limits {
-            wall: LIMIT,
-            output_bytes_max: 1 << 16,
-        };
-        let program = Program::shell(line)
-            .cwd(place.worktree())
-            .env("GIT_CONFIG_GLOBAL", "/dev/null");
-        program
-            .output(limits, &Stop::default())
-            .unwrap()
-            .stdout_text()
+        let limits = Limits { wall: LIMIT, output_bytes_max: 1 << 16 };
+        let program = Program::shell(line).cwd(place.worktree()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        program.output(limits, &Stop::default()).unwrap().stdout_text()
     };
     git("git init -q");
     let taken = place.play("{ commit = \"it's $mine\" }, { commit = 'again' }");
-    assert_eq!(
-        git("git log --format='%s, %an' && git status --short"),
-        "it's $mine, scripted agent\n"
-    );
-    assert!(
-        taken
-            .transcript
-            .ends_with("nothing to commit, working tree clean\n(exit 1)\n"),
-        "{}",
-        taken.transcript
-    );
+    assert_eq!(git("git log --format='%s, %an' && git status --short"), "it's $mine, scripted agent\n");
+    assert!(taken.transcript.ends_with("nothing to commit, working tree clean\n(exit 1)\n"), "{}", taken.transcript);
 }
 
 #[test]
@@ -256,30 +180,17 @@ fn time_is_limited_and_waiting_can_be_interrupted() {
     assert_eq!(ended(&place.play("{ wait = 0.05 }")), "done ");
     for endless in ["{ hang = true }", "{ wait = 60 }", "{ shell = 'sleep 60' }"] {
         let started = Instant::now();
-        assert_eq!(
-            ended(&place.play_within(endless, soon)),
-            timeout,
-            "{endless}"
-        );
+        assert_eq!(ended(&place.play_within(endless, soon)), timeout, "{endless}");
         assert!(started.elapsed() < LIMIT, "{endless}");
     }
-    let agent =
-        Agent::Scripted(Script::parse("kata.toml", "[[red]]\ndo = [{ wait = 60 }]").unwrap());
+    let agent = Agent::Scripted(Script::parse("kata.toml", "[[red]]\ndo = [{ wait = 60 }]").unwrap());
     let stop = Stop::default();
     let counter = stop.counter();
     thread::spawn(move || {
         thread::sleep(soon);
         counter.fetch_add(1, Ordering::Relaxed);
     });
-    let error = agent
-        .take_turn(
-            &assignment(Role::Test, 0),
-            &place.worktree(),
-            &[],
-            LIMIT,
-            &stop,
-        )
-        .unwrap_err();
+    let error = agent.take_turn(&assignment(Role::Test, 0), &place.worktree(), &[], LIMIT, &stop).unwrap_err();
     assert!(error.is::<Interrupted>(), "{error:#}");
 }
 
@@ -287,11 +198,7 @@ fn time_is_limited_and_waiting_can_be_interrupted() {
 fn a_flood_is_printed_and_not_kept() {
     let taken = Place::new().play("{ flood = 20_000_000 }");
     assert_eq!(ended(&taken), "done ");
-    assert!(
-        taken
-            .transcript
-            .starts_with("$ flood of 20000000 bytes\nxxx")
-    );
+    assert!(taken.transcript.starts_with("$ flood of 20000000 bytes\nxxx"));
     assert!(taken.transcript.contains("output cut here") && taken.transcript.len() < 1 << 20);
 }
 
@@ -325,11 +232,7 @@ fn writing_outside_is_tried_on_purpose_only() {
     assert_eq!(ended(&taken), "done ");
     assert_eq!(place.shows("../near"), "out");
     assert_eq!(fs::read_to_string(absolute).unwrap(), "far");
-    assert!(
-        taken.transcript.contains("(exit ") && taken.transcript.ends_with("on\n"),
-        "{}",
-        taken.transcript
-    );
+    assert!(taken.transcript.contains("(exit ") && taken.transcript.ends_with("on\n"), "{}", taken.transcript);
 }
 
 /// The n-th turn of a role in a script of two turns for plan, two for red, and none for the others.
@@ -352,17 +255,9 @@ done = true
 "#;
     let place = Place::new();
     for (role, turn, ending) in [
-        (
-            Role::TestList,
-            0,
-            r#"done {"currentTest":{"description":"adds","testFile":"t.py","implFile":"c.py"}}"#,
-        ),
+        (Role::TestList, 0, r#"done {"currentTest":{"description":"adds","testFile":"t.py","implFile":"c.py"}}"#),
         (Role::TestList, 1, r#"done {"currentTest":null}"#),
-        (
-            Role::TestList,
-            2,
-            "agent.unusable: the script kata.toml has 2 turns for plan; this run asked for turn 3",
-        ),
+        (Role::TestList, 2, "agent.unusable: the script kata.toml has 2 turns for plan; this run asked for turn 3"),
         (Role::Test, 0, "done one"),
         (Role::Test, 1, "agent.rate_limit: slow down"),
         (
@@ -378,48 +273,23 @@ done = true
         (Role::Diagnosis, 0, "done "),
         (Role::Refactor, 7, "done "),
     ] {
-        assert_eq!(
-            ended(&take(SCRIPT, role, turn, &place.worktree(), LIMIT)),
-            ending,
-            "{role} {turn}"
-        );
+        assert_eq!(ended(&take(SCRIPT, role, turn, &place.worktree(), LIMIT)), ending, "{role} {turn}");
     }
     let first = take(SCRIPT, Role::Test, 0, &place.worktree(), LIMIT);
     assert_eq!(first.transcript, "# first\nhello\nanswer: one\n");
-    assert_eq!(
-        first.cost,
-        Cost {
-            tokens: Some(12),
-            microdollars: Some(20_000)
-        }
-    );
+    assert_eq!(first.cost, Cost { tokens: Some(12), microdollars: Some(20_000) });
     let second = take(SCRIPT, Role::Test, 1, &place.worktree(), LIMIT);
-    let failure = Ended::RateLimit {
-        retry_after_ms: Some(2500),
-    };
-    assert_eq!(
-        second.turn,
-        Turn::Failed {
-            failure,
-            message: "slow down".to_owned()
-        }
-    );
+    let failure = Ended::RateLimit { retry_after_ms: Some(2500) };
+    assert_eq!(second.turn, Turn::Failed { failure, message: "slow down".to_owned() });
     assert_eq!(second.cost, Cost::default(), "unknown is not zero");
-    assert_eq!(
-        Agent::Scripted(Script::parse("kata.toml", SCRIPT).unwrap()).name(),
-        "kata"
-    );
-    assert_eq!(
-        Agent::Scripted(Script::parse("x.toml", "[[red]]").unwrap()).name(),
-        "script x.toml"
-    );
+    assert_eq!(Agent::Scripted(Script::parse("kata.toml", SCRIPT).unwrap()).name(), "kata");
+    assert_eq!(Agent::Scripted(Script::parse("x.toml", "[[red]]").unwrap()).name(), "script x.toml");
 }
 
 #[test]
 fn line_ends_of_the_file_do_not_reach_what_is_written() {
     let place = Place::new();
-    let script =
-        "\u{feff}[[green]]\r\n[[green.do]]\r\nwrite = 'a'\r\ntext = '''\r\nx\r\ny\r\n'''\r\n";
+    let script = "\u{feff}[[green]]\r\n[[green.do]]\r\nwrite = 'a'\r\ntext = '''\r\nx\r\ny\r\n'''\r\n";
     take(script, Role::Implementing, 0, &place.worktree(), LIMIT);
     assert_eq!(place.shows("a"), "x\ny\n");
 }

@@ -16,14 +16,11 @@ const MINUTE: Duration = Duration::from_secs(60);
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 
 const FILES: [(&str, &str); 5] = [
-    ("Cargo.toml", include_str!("../demo/Cargo.toml")),
-    (".gitignore", include_str!("../demo/.gitignore")),
-    ("src/lib.rs", include_str!("../demo/src/lib.rs")),
-    (
-        "tests/numerals.rs",
-        include_str!("../demo/tests/numerals.rs"),
-    ),
-    ("kata.toml", include_str!("../demo/kata.toml")),
+    ("Cargo.toml", include_str!("../../demo/Cargo.toml")),
+    (".gitignore", include_str!("../../demo/.gitignore")),
+    ("src/lib.rs", include_str!("../../demo/src/lib.rs")),
+    ("tests/numerals.rs", include_str!("../../demo/tests/numerals.rs")),
+    ("kata.toml", include_str!("../../demo/kata.toml")),
 ];
 
 #[test]
@@ -85,21 +82,12 @@ impl Kata {
     }
 
     fn plays(&self, role: Role, turn: u32, says: &str) -> Result<()> {
-        let taken = self.agent.take_turn(
-            &assignment(role, turn),
-            self.folder.path(),
-            &[],
-            MINUTE,
-            &Stop::default(),
-        )?;
+        let taken = self.agent.take_turn(&assignment(role, turn), self.folder.path(), &[], MINUTE, &Stop::default())?;
         match taken.turn {
             Turn::Done { answer } => assert!(answer.contains(says), "{role} {turn}: {answer}"),
             Turn::Failed { message, .. } => panic!("{role} {turn}: {message}"),
         }
-        assert!(
-            taken.cost.tokens.is_some() && taken.cost.microdollars.is_some(),
-            "{role} {turn}"
-        );
+        assert!(taken.cost.tokens.is_some() && taken.cost.microdollars.is_some(), "{role} {turn}");
         Ok(())
     }
 
@@ -110,10 +98,7 @@ impl Kata {
 }
 
 fn cargo_test(folder: &Path) -> Result<String> {
-    let limits = Limits {
-        wall: MINUTE,
-        output_bytes_max: OUTPUT_BYTES_MAX,
-    };
+    let limits = Limits { wall: MINUTE, output_bytes_max: OUTPUT_BYTES_MAX };
     let output = Program::new("cargo")
         .args(["test", "--offline", "--no-fail-fast", "--lib", "--tests"])
         .cwd(folder)
@@ -123,12 +108,8 @@ fn cargo_test(folder: &Path) -> Result<String> {
     if stderr.contains("unresolved import `roman::to_roman`") {
         return Ok("do not compile: to_roman".to_owned());
     }
-    let failing = stdout
-        .lines()
-        .filter_map(|line| line.strip_suffix(" ... FAILED"));
-    let failing: Vec<_> = failing
-        .filter_map(|line| line.strip_prefix("test "))
-        .collect();
+    let failing = stdout.lines().filter_map(|line| line.strip_suffix(" ... FAILED"));
+    let failing: Vec<_> = failing.filter_map(|line| line.strip_prefix("test ")).collect();
     match failing[..] {
         [] if output.success() => Ok("pass".to_owned()),
         [] => bail!("cargo test did not run: {stderr}"),

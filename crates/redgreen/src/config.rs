@@ -1,0 +1,284 @@
+//! Where settings come from: `redgreen.toml` in the project, the environment, the command line; the later one wins.
+//! The only place that reads the environment.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use redgreen_core::policy::{Budget, Policy};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+use crate::process::Program;
+
+/// The project's own settings, from its root.
+pub const FILE: &str = "redgreen.toml";
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// `redgreen.toml`, as written. Unknown keys are errors.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct File {
+    pub max_retries: Option<u32>,
+    pub max_iterations: Option<u32>,
+    pub max_cycles: Option<u32>,
+    /// Seconds before the first retry; each further pause is twice as long.
+    pub backoff: Option<f64>,
+    pub timeout: Timeouts,
+    pub budget: Budgets,
+    pub worktree: Worktree,
+    pub lint: Lint,
+    pub agent: AgentChoice,
+}
+
+/// Seconds.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Timeouts {
+    pub red: Option<f64>,
+    pub green: Option<f64>,
+    pub turn: Option<f64>,
+    pub lint: Option<f64>,
+    pub setup: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Budgets {
+    pub tokens: Option<u64>,
+    pub usd: Option<f64>,
+    /// Seconds at work.
+    pub seconds: Option<f64>,
+}
+
+/// What a fresh worktree needs before tests can run in it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Worktree {
+    /// The folder worktrees are made in; outside every checkout.
+    pub root: Option<PathBuf>,
+    /// Files and folders of the user's checkout that git does not hold, copied along.
+    pub copy: Vec<PathBuf>,
+    /// The same, as symbolic links: for large folders that nobody writes to.
+    pub link: Vec<PathBuf>,
+    /// Command lines, run in the worktree in order.
+    pub setup: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Lint {
+    /// Command lines; with none given, the project's own linters are found by their configuration.
+    pub commands: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct AgentChoice {
+    /// The file a scripted agent plays, from the project's root.
+    pub script: Option<PathBuf>,
+}
+
+/// What the environment says.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    pub project_root: Option<PathBuf>,
+    pub max_retries: Option<u32>,
+    pub script: Option<PathBuf>,
+    pub worktrees: Option<PathBuf>,
+    pub virtual_env: Option<PathBuf>,
+    pub kill_at: Option<String>,
+    pub path: Option<std::ffi::OsString>,
+}
+
+impl Environment {
+    /// Reads what we listen to; a number that is none is a clear error.
+    #[expect(clippy::disallowed_methods, reason = "this is the door")]
+    pub fn read() -> Result<Self> {
+        let text = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let path = |name: &str| text(name).map(PathBuf::from);
+        let max_retries = match text("TDD_MAX_RETRIES") {
+            None => None,
+            Some(value) => Some(value.to_str().and_then(|value| value.trim().parse().ok()).ok_or_else(|| {
+                Failure::usage(format!("TDD_MAX_RETRIES is {value:?}; it has to be a whole number"))
+                    .next("TDD_MAX_RETRIES=3 redgreen run …")
+            })?),
+        };
+        Ok(Self {
+            project_root: path("TDD_PROJECT_ROOT"),
+            max_retries,
+            script: path("REDGREEN_SCRIPT"),
+            worktrees: path("REDGREEN_WORKTREES"),
+            virtual_env: path("VIRTUAL_ENV"),
+            kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),
+            path: text("PATH"),
+        })
+    }
+
+    /// Whether a program can be started by its name.
+    pub fn has_program(&self, name: &str) -> bool {
+        let folders = self.path.clone().unwrap_or_default();
+        std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
+    }
+}
+
+impl File {
+    /// The project's file; without one, every default holds.
+    pub fn read(project: &Path) -> Result<Self> {
+        let path = project.join(FILE);
+        let length = match fs::metadata(&path) {
+            Ok(facts) => facts.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error).with_context(|| format!("read {}", path.display())),
+        };
+        if length > FILE_BYTES_MAX {
+            return Err(Failure::usage(format!("{FILE} has {length} bytes; at most {FILE_BYTES_MAX} are read")).into());
+        }
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        Self::parse(&text)
+    }
+
+    pub fn parse(text: &str) -> Result<Self> {
+        toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+            let (line, column) = place(text, error.span().map_or(0, |span| span.start));
+            Failure::usage(format!("{FILE} cannot be used"))
+                .evidence(format!("{FILE}:{line}:{column}: {}", error.message()))
+                .next(format!("correct {FILE}; `redgreen init --print` shows every setting"))
+                .into()
+        })
+    }
+
+    /// The limits of a run: defaults, this file, the environment.
+    pub fn policy(&self, environment: &Environment) -> Result<Policy> {
+        let retries = environment.max_retries.or(self.max_retries).unwrap_or(Policy::default().retries_max);
+        let mut policy = Policy::with_retries(retries);
+        let set = |limit: &mut u64, seconds: Option<f64>, name: &str| -> Result<()> {
+            if let Some(seconds) = seconds {
+                *limit = milliseconds(seconds, name)?;
+            }
+            Ok(())
+        };
+        set(&mut policy.backoff_ms, self.backoff, "backoff")?;
+        set(&mut policy.red_timeout_ms, self.timeout.red, "timeout.red")?;
+        set(&mut policy.green_timeout_ms, self.timeout.green, "timeout.green")?;
+        set(&mut policy.turn_timeout_ms, self.timeout.turn, "timeout.turn")?;
+        set(&mut policy.lint_timeout_ms, self.timeout.lint, "timeout.lint")?;
+        set(&mut policy.setup_timeout_ms, self.timeout.setup, "timeout.setup")?;
+        if let Some(cycles) = self.max_cycles {
+            policy.cycles_max = cycles;
+        }
+        if let Some(iterations) = self.max_iterations {
+            if iterations == 0 {
+                return Err(Failure::usage(format!("max-iterations in {FILE} is 0; GREEN needs at least 1")).into());
+            }
+            policy.iterations_max = iterations;
+        }
+        policy.budget = Budget {
+            tokens: self.budget.tokens,
+            microdollars: self.budget.usd.map(|usd| microdollars(usd, "budget.usd")).transpose()?,
+            work_ms: self.budget.seconds.map(|seconds| milliseconds(seconds, "budget.seconds")).transpose()?,
+        };
+        Ok(policy)
+    }
+
+    /// The linters to run: as configured, or those whose configuration the project has and which are installed.
+    pub fn linters(&self, project: &Path, environment: &Environment) -> Vec<String> {
+        if let Some(commands) = &self.lint.commands {
+            return commands.clone();
+        }
+        let holds =
+            |file: &str, words: &str| fs::read_to_string(project.join(file)).is_ok_and(|text| text.contains(words));
+        let has = |file: &str| project.join(file).is_file();
+        let mut linters = Vec::new();
+        let clippy = has("clippy.toml") || has(".clippy.toml") || holds("Cargo.toml", "lints.clippy");
+        if clippy && environment.has_program("cargo-clippy") {
+            linters.push("cargo clippy --quiet --workspace --all-targets -- --deny warnings".to_owned());
+        }
+        let ruff = has("ruff.toml") || has(".ruff.toml") || holds("pyproject.toml", "[tool.ruff");
+        if ruff && environment.has_program("ruff") {
+            linters.push("ruff check --quiet".to_owned());
+        }
+        linters
+    }
+}
+
+/// Where worktrees and build output shared by them go: outside every checkout.
+pub fn worktree_root(file: &File, environment: &Environment) -> Result<PathBuf> {
+    if let Some(root) = environment.worktrees.clone().or_else(|| file.worktree.root.clone()) {
+        if !root.is_absolute() {
+            return Err(
+                Failure::usage(format!("the folder for worktrees, {}, has to be absolute", root.display())).into()
+            );
+        }
+        return Ok(root);
+    }
+    let folders = directories::ProjectDirs::from("", "", "redgreen").ok_or_else(|| {
+        Failure::environment("no home folder is known, so there is no place for worktrees")
+            .next("REDGREEN_WORKTREES=/some/folder redgreen run …")
+    })?;
+    Ok(folders.cache_dir().join("worktrees"))
+}
+
+/// A set-up command of the user's, ready to run in a worktree.
+pub fn setup_program(line: &str, worktree: &Path) -> Program {
+    Program::shell(line).cwd(worktree).env("CI", "1")
+}
+
+pub fn milliseconds(seconds: f64, name: &str) -> Result<u64> {
+    const SECONDS_MAX: f64 = 1e9;
+    if !(0.0..=SECONDS_MAX).contains(&seconds) {
+        return Err(
+            Failure::usage(format!("{name} is {seconds}; it has to be between 0 and {SECONDS_MAX} seconds")).into()
+        );
+    }
+    Ok(u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX))
+}
+
+pub fn microdollars(usd: f64, name: &str) -> Result<u64> {
+    // A dollar has as many microdollars as a second has microseconds, and Duration converts without a bare cast.
+    milliseconds(usd, name)?;
+    Ok(u64::try_from(Duration::from_secs_f64(usd).as_micros()).unwrap_or(u64::MAX))
+}
+
+/// Line and column, counted from 1, of a byte in a text.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
+    (line, column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_used_says_where_and_why() {
+        for (text, words) in [
+            ("max-retrys = 3", "redgreen.toml:1:1: unknown field `max-retrys`"),
+            ("\nmax-retries = \"three\"", "redgreen.toml:2:15: invalid type: string"),
+            ("[worktree]\nsetup = \"npm ci\"", "redgreen.toml:2:9: invalid type: string"),
+            ("max-retries = ", "redgreen.toml:1:15: "),
+            ("[timeout]\nblue = 3", "redgreen.toml:2:1: unknown field `blue`"),
+        ] {
+            let error = File::parse(text).unwrap_err();
+            let failure = error.downcast_ref::<Failure>().unwrap();
+            assert!(failure.evidence.iter().any(|line| line.starts_with(words)), "{text}: {:?}", failure.evidence);
+        }
+    }
+
+    #[test]
+    fn limits_come_from_the_file_and_the_environment_wins() {
+        let file = File::parse("max-retries = 5\nbackoff = 0.25\n[timeout]\nred = 10\n[budget]\nusd = 1.5").unwrap();
+        let policy = file.policy(&Environment::default()).unwrap();
+        assert_eq!((policy.retries_max, policy.iterations_max), (5, 6));
+        assert_eq!((policy.backoff_ms, policy.red_timeout_ms, policy.green_timeout_ms), (250, 10_000, 120_000));
+        assert_eq!(policy.budget.microdollars, Some(1_500_000));
+        let loud = Environment { max_retries: Some(1), ..Environment::default() };
+        assert_eq!(file.policy(&loud).unwrap().retries_max, 1);
+        assert!(File::parse("backoff = -1.0").unwrap().policy(&Environment::default()).is_err());
+        assert!(File::parse("max-iterations = 0").unwrap().policy(&Environment::default()).is_err());
+    }
+}

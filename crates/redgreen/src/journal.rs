@@ -1,0 +1,260 @@
+//! What a run did, one line of versioned JSON each: the intent before an effect, the event after it. State is replayed
+//! from here, so a run that was killed goes on where it was.
+
+mod store;
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use redgreen_core::event::Event;
+use redgreen_core::state::State;
+use serde::{Deserialize, Serialize};
+
+pub use store::{RunFolder, Store};
+
+use crate::failure::Failure;
+
+const VERSION: u32 = 1;
+const FILE: &str = "journal.jsonl";
+const LOCK: &str = "lock";
+
+/// One line of the journal, and of `--json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    #[serde(rename = "v")]
+    pub version: u32,
+    pub seq: u64,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    #[serde(flatten)]
+    pub body: Body,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Body {
+    Intent { intent: String },
+    Event(Box<Event>),
+}
+
+/// Kills this process with SIGKILL at the n-th effect, so that anyone can check that nothing is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KillAt {
+    pub moment: Moment,
+    pub effect: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The intent is written, nothing is done yet.
+    Before,
+    /// It is done, and the event is not written yet.
+    After,
+}
+
+/// A run's journal, open for writing. While it lives, no other process can write to the run.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    length: u64,
+    seq: u64,
+    intents: u64,
+    kill_at: Option<KillAt>,
+    _lock: File,
+}
+
+/// Whether a line has to survive a power cut, not only a crash of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Durable {
+    Yes,
+    No,
+}
+
+impl KillAt {
+    /// Reads `before:N` or `after:N`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (moment, effect) = text.split_once(':')?;
+        let moment = match moment {
+            "before" => Moment::Before,
+            "after" => Moment::After,
+            _ => return None,
+        };
+        Some(Self { moment, effect: effect.parse().ok()? })
+    }
+}
+
+impl Journal {
+    /// Opens the journal of a run to go on with it: takes the run's lock, drops a torn last line, replays the rest.
+    pub fn open(folder: &RunFolder, kill_at: Option<KillAt>) -> Result<(Self, Option<State>)> {
+        let lock = lock(folder)?;
+        let path = folder.path.join(FILE);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&path)
+            .with_context(|| format!("open journal {}", path.display()))?;
+        let (lines, whole) = read_lines(&mut file, &path)?;
+        // What was being written when the power went is not part of the story.
+        file.set_len(whole).with_context(|| format!("cut the torn end of {}", path.display()))?;
+        let seq = lines.last().map_or(0, |line| line.seq);
+        let state = replay(&lines, &path)?;
+        Ok((Self { file, path, length: whole, seq, intents: 0, kill_at, _lock: lock }, state))
+    }
+
+    /// Says what is about to be done.
+    pub fn intend(&mut self, intent: &str, at: i64) -> Result<Line> {
+        self.intents += 1;
+        let destructive = matches!(intent, "merge" | "discard" | "restore" | "rollback");
+        let durable = if destructive { Durable::Yes } else { Durable::No };
+        let line = self.append(Body::Intent { intent: intent.to_owned() }, at, durable)?;
+        self.die_at(Moment::Before);
+        Ok(line)
+    }
+
+    /// Says what came of it.
+    pub fn record(&mut self, event: &Event, at: i64) -> Result<Line> {
+        self.die_at(Moment::After);
+        let durable = match event {
+            Event::Started { .. }
+            | Event::Adopted { .. }
+            | Event::Turned { .. }
+            | Event::Committed { .. }
+            | Event::RolledBack { .. }
+            | Event::Decided { .. }
+            | Event::Merged { .. }
+            | Event::Discarded { .. }
+            | Event::Left { .. } => Durable::Yes,
+            // These are found out again by doing them again.
+            Event::Prepared { .. }
+            | Event::Measured { .. }
+            | Event::Judged { .. }
+            | Event::Linted { .. }
+            | Event::Paused
+            | Event::Restored { .. }
+            | Event::Recorded { .. }
+            | Event::Noted { .. }
+            | Event::Resumed { .. }
+            | Event::MergeBlocked { .. } => Durable::No,
+        };
+        self.append(Body::Event(Box::new(event.clone())), at, durable)
+    }
+
+    fn append(&mut self, body: Body, at: i64, durable: Durable) -> Result<Line> {
+        let line = Line { version: VERSION, seq: self.seq + 1, at, body };
+        let mut bytes = serde_json::to_vec(&line).context("write a journal line as JSON")?;
+        bytes.push(b'\n');
+        let written = self.file.write_all(&bytes).and_then(|()| match durable {
+            Durable::Yes => self.file.sync_data(),
+            Durable::No => Ok(()),
+        });
+        if let Err(error) = written {
+            // Half a line is worse than none; if even this fails, the next reader drops it.
+            self.file.set_len(self.length).ok();
+            return Err(error).with_context(|| format!("write to journal {}", self.path.display()));
+        }
+        self.length += bytes.len() as u64;
+        self.seq += 1;
+        Ok(line)
+    }
+
+    fn die_at(&self, moment: Moment) {
+        if self.kill_at == Some(KillAt { moment, effect: self.intents }) {
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).ok();
+        }
+    }
+}
+
+/// The state of a run and its lines, without taking part in it.
+pub fn read(folder: &RunFolder) -> Result<(Option<State>, Vec<Line>)> {
+    let path = folder.path.join(FILE);
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((None, Vec::new())),
+        Err(error) => return Err(error).with_context(|| format!("open journal {}", path.display())),
+    };
+    let (lines, _) = read_lines(&mut file, &path)?;
+    Ok((replay(&lines, &path)?, lines))
+}
+
+/// Whether some process works on the run now.
+pub fn is_busy(folder: &RunFolder) -> bool {
+    File::open(folder.path.join(LOCK)).is_ok_and(|file| file.try_lock_shared().is_err())
+}
+
+fn lock(folder: &RunFolder) -> Result<File> {
+    let path = folder.path.join(LOCK);
+    let file = OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .open(&path)
+        .with_context(|| format!("open lock {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            Err(Failure::environment(format!("another redgreen is at work on run {}", folder.id))
+                .next(format!("redgreen status {}", folder.id))
+                .into())
+        }
+        Err(std::fs::TryLockError::Error(error)) => Err(error).with_context(|| format!("take lock {}", path.display())),
+    }
+}
+
+/// All whole lines, and the length of the file up to the end of the last one.
+fn read_lines(file: &mut File, path: &Path) -> Result<(Vec<Line>, u64)> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))
+        .and_then(|_| file.read_to_end(&mut bytes))
+        .with_context(|| format!("read {}", path.display()))?;
+    let mut lines = Vec::new();
+    let mut whole = 0;
+    for raw in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let parsed = raw.ends_with(b"\n").then(|| serde_json::from_slice::<Line>(raw));
+        match parsed {
+            Some(Ok(line)) if line.version <= VERSION => lines.push(line),
+            Some(Ok(line)) => return Err(newer(path, line.version)),
+            // Only the end may be torn; a broken line in the middle means that the file was tampered with.
+            None => break,
+            Some(Err(_)) if whole + raw.len() as u64 == bytes.len() as u64 => break,
+            Some(Err(error)) => return Err(damaged(path, lines.len() + 1, &error.to_string())),
+        }
+        whole += raw.len() as u64;
+    }
+    Ok((lines, whole))
+}
+
+fn replay(lines: &[Line], path: &Path) -> Result<Option<State>> {
+    let mut state: Option<State> = None;
+    for line in lines {
+        let Body::Event(event) = &line.body else { continue };
+        let next = match state.take() {
+            None => State::begin(event),
+            Some(state) => state.apply(event, line.at / 1000),
+        };
+        state = Some(next.map_err(|illegal| {
+            damaged(path, line.seq as usize, &format!("{} cannot happen while {}", illegal.event, illegal.situation))
+        })?);
+    }
+    Ok(state)
+}
+
+fn damaged(path: &Path, line: usize, why: &str) -> anyhow::Error {
+    Failure::environment(format!("the journal {} is damaged in line {line}", path.display()))
+        .evidence(why.to_owned())
+        .evidence("the commits and notes of the run are in git and are not affected")
+        .next("move that folder away, then: redgreen resume (it goes on from the last note)")
+        .into()
+}
+
+fn newer(path: &Path, version: u32) -> anyhow::Error {
+    Failure::environment(format!("the journal {} was written by a newer redgreen (version {version})", path.display()))
+        .next("redgreen --version, and update")
+        .into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! Where runs are kept: `<git common dir>/redgreen/runs/<id>/`, with a marker for each run that is not over, so that
+//! looking at the present does not cost more the longer the past is.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::failure::Failure;
+
+/// All runs of one repository.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// One run's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFolder {
+    pub id: String,
+    pub path: PathBuf,
+}
+
+/// How often a new id is tried before we say that something else is wrong.
+const ID_TRIES_MAX: u32 = 100;
+
+impl Store {
+    pub fn new(common_dir: &Path) -> Self {
+        Self { root: common_dir.join("redgreen") }
+    }
+
+    /// Makes the folder of a new run. Ids sort by time; `at` is milliseconds since 1970.
+    pub fn create(&self, at: i64) -> Result<RunFolder> {
+        fs::create_dir_all(self.runs()).with_context(|| format!("create {}", self.runs().display()))?;
+        fs::create_dir_all(self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
+        for attempt in 0..ID_TRIES_MAX {
+            let id = new_id(at, attempt);
+            let path = self.runs().join(&id);
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    let folder = RunFolder { id, path };
+                    self.mark_open(&folder)?;
+                    return Ok(folder);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error).with_context(|| format!("create {}", path.display())),
+            }
+        }
+        anyhow::bail!("create a run in {}: {ID_TRIES_MAX} names are taken", self.runs().display())
+    }
+
+    /// The folder of a run that is known by its whole id, made if need be (a run taken over from another clone).
+    pub fn adopt(&self, id: &str) -> Result<RunFolder> {
+        let folder = self.folder(id);
+        fs::create_dir_all(&folder.path).with_context(|| format!("create {}", folder.path.display()))?;
+        fs::create_dir_all(self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
+        self.mark_open(&folder)?;
+        Ok(folder)
+    }
+
+    /// A run by its id or by a beginning or end of it that only one run has.
+    pub fn find(&self, id: &str) -> Result<RunFolder> {
+        if self.folder(id).path.is_dir() && !id.is_empty() && !id.contains(['/', '.']) {
+            return Ok(self.folder(id));
+        }
+        let mut matching: Vec<String> =
+            self.ids()?.into_iter().filter(|known| known.starts_with(id) || known.ends_with(id)).collect();
+        match (matching.pop(), matching.is_empty()) {
+            (Some(only), true) => Ok(self.folder(&only)),
+            (Some(_), false) => {
+                Err(Failure::usage(format!("several runs match {id:?}")).next("redgreen status --all").into())
+            }
+            (None, _) => Err(Failure::usage(format!("no run {id:?} here")).next("redgreen status --all").into()),
+        }
+    }
+
+    /// The runs that are not over, newest last.
+    pub fn open(&self) -> Result<Vec<RunFolder>> {
+        Ok(names(&self.open_runs())?.into_iter().map(|id| self.folder(&id)).filter(|run| run.path.is_dir()).collect())
+    }
+
+    /// Every run, newest last.
+    pub fn all(&self) -> Result<Vec<RunFolder>> {
+        Ok(self.ids()?.into_iter().map(|id| self.folder(&id)).collect())
+    }
+
+    /// The run that was started last, without looking at the others.
+    pub fn latest(&self) -> Option<RunFolder> {
+        let id = fs::read_to_string(self.root.join("latest")).ok()?;
+        let folder = self.folder(id.trim());
+        (!folder.id.is_empty() && folder.path.is_dir()).then_some(folder)
+    }
+
+    /// The run is over: it is history from now on.
+    pub fn close(&self, run: &RunFolder) -> Result<()> {
+        let marker = self.open_runs().join(&run.id);
+        match fs::remove_file(&marker) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("remove {}", marker.display()))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes a run away that never began.
+    pub fn forget(&self, run: &RunFolder) -> Result<()> {
+        self.close(run)?;
+        fs::remove_dir_all(&run.path).with_context(|| format!("remove {}", run.path.display()))
+    }
+
+    fn mark_open(&self, run: &RunFolder) -> Result<()> {
+        let marker = self.open_runs().join(&run.id);
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&marker)
+            .with_context(|| format!("create {}", marker.display()))?;
+        let mut latest = tempfile::NamedTempFile::new_in(&self.root)
+            .with_context(|| format!("create a file in {}", self.root.display()))?;
+        latest.write_all(run.id.as_bytes()).context("write the name of the latest run")?;
+        latest.persist(self.root.join("latest")).context("name the latest run")?;
+        Ok(())
+    }
+
+    fn ids(&self) -> Result<Vec<String>> {
+        names(&self.runs())
+    }
+
+    fn folder(&self, id: &str) -> RunFolder {
+        RunFolder { id: id.to_owned(), path: self.runs().join(id) }
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
+    fn open_runs(&self) -> PathBuf {
+        self.root.join("open")
+    }
+}
+
+impl RunFolder {
+    pub fn reports(&self) -> PathBuf {
+        self.path.join("reports")
+    }
+
+    pub fn artifacts(&self) -> PathBuf {
+        self.path.join("artifacts")
+    }
+
+    pub fn transcripts(&self) -> PathBuf {
+        self.path.join("transcripts")
+    }
+
+    /// The script a scripted run plays, as it was when the run began.
+    pub fn script(&self) -> PathBuf {
+        self.path.join("script.toml")
+    }
+}
+
+/// `20261115-224849-k3x9`: the time, and letters that two runs of one second do not share by chance.
+fn new_id(at: i64, attempt: u32) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let time = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
+    let mut random = std::hash::BuildHasher::hash_one(
+        &std::collections::hash_map::RandomState::new(),
+        (at, attempt, std::process::id()),
+    );
+    let mut tail = String::new();
+    for _ in 0..4 {
+        tail.push(char::from(LETTERS.get((random % 32) as usize).copied().unwrap_or(b'a')));
+        random /= 32;
+    }
+    format!("{}-{tail}", time.strftime("%Y%m%d-%H%M%S"))
+}
+
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("read {}", folder.display())),
+    };
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    Ok(names)
+}
