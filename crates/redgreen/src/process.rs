@@ -203,16 +203,15 @@ impl Program {
 fn quote(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) { word.into_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Waits for the end without blocking for longer than a poll; kills the group when its time is up.
-fn wait(
-    mut child: Child,
-    group: Pid,
-    deadline: Instant,
-    stop: &Stop,
-) -> Result<(Option<ExitStatus>, Exit)> {
+fn wait(mut child: Child, group: Pid, deadline: Instant, stop: &Stop) -> Result<(Option<ExitStatus>, Exit)> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(child.wait()).ok());
     loop {
@@ -315,3 +314,6 @@ impl Collected {
         (bytes, kept.cut)
     }
 }
+
+#[cfg(test)]
+mod tests;
