@@ -3,3 +3,4 @@
 
 pub mod failure;
 pub mod process;
+pub mod runner;

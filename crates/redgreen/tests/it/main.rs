@@ -1,0 +1,5 @@
+//! Stories that run the real program and the real runners.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod runner;
