@@ -165,6 +165,8 @@ pub enum Flag {
     NoFinish,
     /// A planned test has no result.
     ResultMissing,
+    /// Two records of the same run tell different stories: something wrote results that is not the runner.
+    SourcesDisagree,
 }
 
 /// How many tests ended how.
@@ -177,7 +179,62 @@ pub struct Counts {
     pub load_errors: usize,
 }
 
+impl Exit {
+    /// Of two processes of one run, the end that says more.
+    pub fn worse(one: Exit, other: Exit) -> Exit {
+        let rank = |exit: Exit| match exit {
+            Exit::Code(0) => 0,
+            Exit::Code(_) => 1,
+            Exit::NotStarted => 2,
+            Exit::Signal(_) => 3,
+            Exit::TimedOut => 4,
+        };
+        if rank(other) > rank(one) { other } else { one }
+    }
+}
+
 impl Report {
+    /// One report of several frameworks' runs in one project. A framework without a single test says nothing of the
+    /// others: its exit code is not theirs.
+    pub fn merge(reports: Vec<Report>) -> Report {
+        let mut reports = reports;
+        if reports.len() < 2 {
+            return reports.pop().unwrap_or_default();
+        }
+        let empty = |report: &Report| report.outcome == Outcome::NoTests;
+        let exit = reports.iter().filter(|report| !empty(report)).map(|report| report.exit).reduce(Exit::worse);
+        let join = |words: Vec<&str>, with: &str| {
+            words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(with)
+        };
+        let mut whole = Report {
+            runner: join(reports.iter().map(|report| report.runner.as_str()).collect(), "+"),
+            command: join(reports.iter().map(|report| report.command.as_str()).collect(), " && "),
+            output_tail: join(reports.iter().map(|report| report.output_tail.as_str()).collect(), "\n"),
+            exit: exit.unwrap_or(Exit::Code(0)),
+            wall_ms: reports.iter().map(|report| report.wall_ms).sum(),
+            finished: reports.iter().all(|report| report.finished),
+            planned: reports
+                .iter()
+                .map(|report| report.planned.clone())
+                .collect::<Option<Vec<_>>>()
+                .map(|ids| ids.concat()),
+            ..Report::default()
+        };
+        for report in reports {
+            if report.outcome == Outcome::UsageError {
+                whole.outcome = Outcome::UsageError;
+            }
+            whole.tests.extend(report.tests);
+            whole.load_errors.extend(report.load_errors);
+            whole.errors_outside.extend(report.errors_outside);
+            for flag in report.flags {
+                whole.flag(flag);
+            }
+        }
+        whole.conclude();
+        whole
+    }
+
     /// Says what the run amounts to, from all that was seen; the first rule that holds decides.
     pub fn conclude(&mut self) {
         self.merge_duplicate_ids();
@@ -260,6 +317,7 @@ impl Report {
         if matches!(self.exit, Exit::Signal(_) | Exit::NotStarted)
             || !self.finished
             || self.has(Flag::ResultMissing)
+            || self.has(Flag::SourcesDisagree)
             || any(Status::Crashed)
         {
             return Outcome::Crashed;
@@ -285,7 +343,8 @@ impl Report {
         if self.exit != Exit::Code(0) { Outcome::Errored } else { Outcome::Passed }
     }
 
-    fn flag(&mut self, flag: Flag) {
+    /// Each flag once.
+    pub(crate) fn flag(&mut self, flag: Flag) {
         if !self.has(flag) {
             self.flags.push(flag);
         }

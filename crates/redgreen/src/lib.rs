@@ -6,3 +6,4 @@ pub mod config;
 pub mod failure;
 pub mod journal;
 pub mod process;
+pub mod runner;

@@ -316,3 +316,6 @@ impl Collected {
         (bytes, kept.cut)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod kata;
+mod runner;
 mod tidy;

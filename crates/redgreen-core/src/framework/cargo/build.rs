@@ -1,0 +1,278 @@
+//! What cargo's JSON messages say of a build: which test binaries there are, what did not compile and why, and what a
+//! test binary finds in its environment when cargo starts it.
+
+use serde::Deserialize;
+
+use crate::framework::{bounded_head, bounded_tail};
+use crate::report::{Exit, LoadError, LoadErrorKind};
+
+/// rustc's codes for something that is not there yet, or not there in this form: the natural first failure of a test
+/// written before the code.
+const MISSING_SYMBOL_CODES: &[&str] = &[
+    "E0405", // trait
+    "E0407", // item of a trait
+    "E0046", // item missing in an impl
+    "E0412", // type
+    "E0422", // struct literal
+    "E0423", // value where only a type has the name
+    "E0425", // function or value
+    "E0432", // import
+    "E0433", // path
+    "E0437", "E0438", // type or constant of a trait
+    "E0531", "E0532", // pattern
+    "E0560", "E0609", "E0026", // field
+    "E0574", "E0576", // variant or associated item
+    "E0583", // module file
+    "E0599", // method, associated function, variant
+    "E0061", "E0107", "E0277", "E0308", // there, with another signature
+    "E0603", "E0616", "E0624", // there, but private
+];
+
+/// Errors without a code are the parser's, but for these, known by how they begin.
+const WITHOUT_CODE: &[(&str, LoadErrorKind)] = &[
+    ("cannot find macro", LoadErrorKind::MissingSymbol),
+    ("cannot find attribute", LoadErrorKind::MissingSymbol),
+    ("cannot find derive macro", LoadErrorKind::MissingSymbol),
+    ("linking with", LoadErrorKind::Other),
+    ("proc macro panicked", LoadErrorKind::Other),
+    ("proc-macro derive panicked", LoadErrorKind::Other),
+    ("custom attribute panicked", LoadErrorKind::Other),
+];
+
+/// The summary that rustc puts after the errors it has already reported.
+const SUMMARY: &str = "aborting due to";
+
+/// One build.
+#[derive(Debug, Default)]
+pub struct Build {
+    pub exit: Exit,
+    /// `None` when cargo ended without a word about the build.
+    pub succeeded: Option<bool>,
+    pub binaries: Vec<TestBinary>,
+    pub errors: Vec<LoadError>,
+    pub scripts: Vec<BuildScript>,
+    /// The programs that integration tests may start.
+    pub programs: Vec<BuiltProgram>,
+    /// The end of cargo's own words, for a person.
+    pub words: String,
+}
+
+/// A test binary that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestBinary {
+    pub package_id: String,
+    pub manifest_path: String,
+    pub kind: TargetKind,
+    pub target: String,
+    pub executable: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// Of any crate type, macros included.
+    Lib,
+    Bin,
+    Test,
+    Example,
+    Bench,
+}
+
+/// What a package's build script asked for.
+#[derive(Clone, Debug, Deserialize)]
+pub struct BuildScript {
+    pub package_id: String,
+    #[serde(default)]
+    pub linked_paths: Vec<String>,
+    #[serde(default)]
+    pub env: Vec<(String, String)>,
+    #[serde(default)]
+    pub out_dir: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuiltProgram {
+    pub package_id: String,
+    pub name: String,
+    pub executable: String,
+}
+
+/// A package of the workspace.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Package {
+    pub id: String,
+    pub name: String,
+    pub version: String,
+    targets: Vec<Target>,
+}
+
+impl Package {
+    pub fn has_doc_tests(&self) -> bool {
+        self.targets.iter().any(|target| target.doctest)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+enum Line {
+    CompilerArtifact {
+        package_id: String,
+        manifest_path: String,
+        target: Target,
+        profile: Profile,
+        executable: Option<String>,
+    },
+    CompilerMessage {
+        message: Diagnostic,
+    },
+    BuildScriptExecuted(BuildScript),
+    BuildFinished {
+        success: bool,
+    },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    name: String,
+    #[serde(default)]
+    doctest: bool,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+#[derive(Deserialize)]
+struct Diagnostic {
+    level: String,
+    message: String,
+    code: Option<Code>,
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+#[derive(Deserialize)]
+struct Code {
+    code: String,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: String,
+    line_start: u32,
+    is_primary: bool,
+    label: Option<String>,
+    expansion: Option<Box<Expansion>>,
+}
+
+#[derive(Deserialize)]
+struct Expansion {
+    span: Span,
+}
+
+/// Reads the messages of `cargo build --message-format=json`; lines that are not messages are passed over.
+pub fn parse(stdout: &[u8], stderr: &str, exit: Exit) -> Build {
+    let mut build = Build { exit, words: bounded_tail(stderr), ..Build::default() };
+    for line in stdout.split(|&byte| byte == b'\n') {
+        match serde_json::from_slice(line) {
+            Ok(Line::CompilerArtifact { package_id, manifest_path, target, profile, executable: Some(executable) }) => {
+                let kind = target.kind();
+                if profile.test {
+                    build.binaries.push(TestBinary {
+                        package_id,
+                        manifest_path,
+                        kind,
+                        target: target.name,
+                        executable,
+                    });
+                } else if kind == TargetKind::Bin {
+                    build.programs.push(BuiltProgram { package_id, name: target.name, executable });
+                }
+            }
+            Ok(Line::CompilerArtifact { executable: None, .. }) | Err(_) => {}
+            Ok(Line::CompilerMessage { message }) => build.errors.extend(load_error(message)),
+            Ok(Line::BuildScriptExecuted(script)) => build.scripts.push(script),
+            Ok(Line::BuildFinished { success }) => build.succeeded = Some(success),
+        }
+    }
+    // Cargo compiles a library twice, with and without its tests, and then reports the same error twice.
+    let mut known: Vec<LoadError> = Vec::new();
+    build.errors.retain(|error| {
+        let new = !known.contains(error);
+        if new {
+            known.push(error.clone());
+        }
+        new
+    });
+    build
+}
+
+/// Reads `cargo metadata --no-deps --format-version 1`.
+pub fn parse_packages(stdout: &[u8]) -> Vec<Package> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    serde_json::from_slice(stdout).map(|metadata: Metadata| metadata.packages).unwrap_or_default()
+}
+
+/// A build that failed without one diagnostic: a build script, or the linker's absence.
+pub(super) fn unexplained(words: &str) -> LoadError {
+    LoadError { file: None, line: None, kind: LoadErrorKind::Other, code: None, message: words.to_owned() }
+}
+
+impl Target {
+    fn kind(&self) -> TargetKind {
+        match self.kind.first().map(String::as_str) {
+            Some("bin") => TargetKind::Bin,
+            Some("test") => TargetKind::Test,
+            Some("example") => TargetKind::Example,
+            Some("bench") => TargetKind::Bench,
+            // lib, rlib, dylib, cdylib, staticlib, proc-macro
+            _ => TargetKind::Lib,
+        }
+    }
+}
+
+fn load_error(diagnostic: Diagnostic) -> Option<LoadError> {
+    if !diagnostic.level.starts_with("error") || diagnostic.message.starts_with(SUMMARY) {
+        return None;
+    }
+    let code = diagnostic.code.map(|code| code.code);
+    let kind = kind_of(code.as_deref(), &diagnostic.message);
+    let primary = diagnostic.spans.iter().find(|span| span.is_primary).or(diagnostic.spans.first());
+    let label = primary.and_then(|span| span.label.as_deref());
+    let place = primary.map(written);
+    let message = match label {
+        Some(label) => bounded_head(&format!("{}: {label}", diagnostic.message)),
+        None => bounded_head(&diagnostic.message),
+    };
+    Some(LoadError {
+        file: place.map(|span| span.file_name.clone()),
+        line: place.map(|span| span.line_start),
+        kind,
+        code,
+        message,
+    })
+}
+
+fn kind_of(code: Option<&str>, message: &str) -> LoadErrorKind {
+    match code {
+        Some(code) if MISSING_SYMBOL_CODES.contains(&code) => LoadErrorKind::MissingSymbol,
+        Some(_) => LoadErrorKind::Other,
+        None => {
+            let known = WITHOUT_CODE.iter().find(|(beginning, _)| message.starts_with(beginning));
+            known.map_or(LoadErrorKind::Syntax, |&(_, kind)| kind)
+        }
+    }
+}
+
+/// The place a person wrote: an error inside a macro of another crate is shown where the macro is used.
+fn written(span: &Span) -> &Span {
+    let foreign = span.file_name.starts_with('/') || span.file_name.starts_with('<');
+    match &span.expansion {
+        Some(expansion) if foreign => written(&expansion.span),
+        Some(_) | None => span,
+    }
+}

@@ -1,0 +1,226 @@
+//! What one test binary, or the doc tests of one library, said in libtest's JSON.
+//!
+//! The JSON comes on stdout, which the tests share: a test can print a line that looks like a result. So libtest is
+//! also asked for a log file at a path of its own, and a result counts only if both say the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::framework::{bounded_head, bounded_tail};
+use crate::report::{Exit, Flag, Status, Test};
+
+/// How every event of libtest begins, wherever in a line it stands: what a test prints without a line end comes before.
+const EVENT: &str = "{ \"type\": ";
+
+/// One binary's results.
+#[derive(Debug, Default)]
+pub struct Binary {
+    pub exit: Exit,
+    pub finished: bool,
+    pub tests: Vec<Test>,
+    pub flags: Vec<Flag>,
+}
+
+/// What a test binary left behind.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    pub exit: Exit,
+    pub stdout: &'a [u8],
+    /// Part of stdout was dropped.
+    pub cut: bool,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    event: Option<String>,
+    name: Option<String>,
+    test_count: Option<usize>,
+    stdout: Option<String>,
+    message: Option<String>,
+    exec_time: Option<f64>,
+}
+
+/// Reads a test binary's JSON and its log.
+pub fn parse(prefix: &str, seen: Seen<'_>, log: &[u8]) -> Binary {
+    let mut binary = read(seen);
+    let log = Log::read(log);
+    for test in &mut binary.tests {
+        if !log.agrees(test) {
+            test.message = Some("its result on stdout is not the one in the runner's own log".to_owned());
+            test.status = Status::Crashed;
+            binary.flags.push(Flag::SourcesDisagree);
+        }
+        test.id = format!("{prefix}::{}", test.id);
+    }
+    binary
+}
+
+/// Reads the JSON of a library's doc tests. Their names carry a line number, which the id must not: it changes with
+/// every edit above.
+pub fn parse_doc(prefix: &str, seen: Seen<'_>) -> Binary {
+    let mut binary = read(seen);
+    let names: BTreeSet<(String, u32)> = binary.tests.iter().map(|test| without_line(&test.id)).collect();
+    for test in &mut binary.tests {
+        let (name, line) = without_line(&test.id);
+        let earlier = names.iter().filter(|(other, other_line)| *other == name && *other_line < line).count();
+        test.file = name.split(" - ").next().map(str::to_owned);
+        test.line = Some(line);
+        test.id = match earlier {
+            0 => format!("{prefix}::{name}"),
+            _ => format!("{prefix}::{name} #{}", earlier + 1),
+        };
+    }
+    binary
+}
+
+/// A target with a `main` of its own (`harness = false`) is one test, and its exit code is all it says.
+pub fn without_harness(prefix: &str, exit: Exit) -> Binary {
+    let status = match exit {
+        Exit::Code(0) => Status::Passed,
+        Exit::Code(_) => Status::Failed,
+        Exit::TimedOut => Status::TimedOut,
+        Exit::Signal(_) | Exit::NotStarted => Status::Crashed,
+    };
+    Binary { exit, finished: true, tests: vec![blank(prefix.to_owned(), status)], flags: Vec::new() }
+}
+
+fn read(seen: Seen<'_>) -> Binary {
+    let mut results: BTreeMap<String, Test> = BTreeMap::new();
+    let (mut planned, mut opened, mut closed) = (0, 0, 0);
+    for line in seen.stdout.split(|&byte| byte == b'\n') {
+        let Some(event) = event_in(line) else { continue };
+        match (event.kind.as_str(), event.event.as_deref()) {
+            ("suite", Some("started")) => {
+                opened += 1;
+                planned += event.test_count.unwrap_or_default();
+            }
+            ("suite", Some(_)) => closed += 1,
+            ("test", Some(word)) => {
+                if let Some(test) = result(word, &event) {
+                    note(&mut results, test);
+                }
+            }
+            _ => {}
+        }
+    }
+    let unfinished = if seen.exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
+    let mut binary = Binary { exit: seen.exit, ..Binary::default() };
+    binary.finished = opened > 0 && opened == closed && !seen.cut;
+    binary.tests = results.into_values().collect();
+    for test in binary.tests.iter_mut().filter(|test| test.status == Status::NotRun) {
+        test.status = unfinished;
+    }
+    if binary.tests.len() != planned {
+        binary.flags.push(Flag::ResultMissing);
+    }
+    binary
+}
+
+fn event_in(line: &[u8]) -> Option<Event> {
+    let text = String::from_utf8_lossy(line);
+    let event = text.get(text.find(EVENT)?..)?;
+    // The first value only: another test's output may follow on the same line.
+    serde_json::Deserializer::from_str(event).into_iter().next()?.ok()
+}
+
+fn result(word: &str, event: &Event) -> Option<Test> {
+    let status = match word {
+        "started" => Status::NotRun,
+        "ok" => Status::Passed,
+        "ignored" => Status::Skipped,
+        "failed" => Status::Failed,
+        // "timeout" only warns that a test takes long; its result follows.
+        _ => return None,
+    };
+    let mut test = blank(event.name.clone()?, status);
+    test.duration_ms = event.exec_time.map(|seconds| seconds * 1000.0);
+    if let Some(output) = event.stdout.as_deref().filter(|_| status == Status::Failed) {
+        explain(&mut test, output);
+    }
+    if let Some(message) = &event.message {
+        test.message = Some(bounded_head(message));
+    }
+    Some(test)
+}
+
+/// A result replaces "started"; of two results the worse one holds.
+fn note(results: &mut BTreeMap<String, Test>, test: Test) {
+    let replaces = results.get(&test.id).is_none_or(|known| {
+        test.status != Status::NotRun && (known.status == Status::NotRun || test.status > known.status)
+    });
+    if replaces {
+        results.insert(test.id.clone(), test);
+    }
+}
+
+fn blank(id: String, status: Status) -> Test {
+    Test { id, status, file: None, line: None, message: None, exception: None, duration_ms: None }
+}
+
+/// Takes place and message from the text of a panic: `thread 'x' panicked at tests/calc.rs:10:5:` and what follows.
+fn explain(test: &mut Test, output: &str) {
+    let Some((_, panic)) = output.rsplit_once("panicked at ") else {
+        test.message = Some(bounded_tail(output));
+        return;
+    };
+    let (place, rest) = panic.split_once('\n').unwrap_or((panic, ""));
+    let mut parts = place.trim_end_matches(':').rsplitn(3, ':');
+    let (_column, line, file) = (parts.next(), parts.next(), parts.next());
+    // An absolute path is in the standard library or a dependency: not a place to look at.
+    if let Some(file) = file.filter(|file| !file.starts_with('/')) {
+        test.file = Some(file.to_owned());
+        test.line = line.and_then(|line| line.parse().ok());
+    }
+    let end = ["note: run with `RUST_BACKTRACE", "stack backtrace:"].iter().filter_map(|mark| rest.find(mark)).min();
+    test.message = Some(bounded_head(rest.get(..end.unwrap_or(rest.len())).unwrap_or(rest)));
+}
+
+/// `src/lib.rs - add (line 3) - compile fail` without the line, and the line.
+fn without_line(name: &str) -> (String, u32) {
+    let split = name.rsplit_once(" (line ").and_then(|(before, rest)| {
+        let (line, after) = rest.split_once(')')?;
+        Some((format!("{before}{after}"), line.parse().ok()?))
+    });
+    split.unwrap_or((name.to_owned(), 0))
+}
+
+/// libtest's log file: `ok NAME <0.000s>`, `failed NAME <0.000s>`, `ignored NAME`, `ignored: WHY NAME`.
+struct Log<'a> {
+    results: BTreeSet<(&'a str, &'a str)>,
+    ignored: Vec<&'a str>,
+}
+
+impl<'a> Log<'a> {
+    fn read(log: &'a [u8]) -> Self {
+        let mut read = Log { results: BTreeSet::new(), ignored: Vec::new() };
+        for line in std::str::from_utf8(log).unwrap_or_default().lines() {
+            let line = line.rsplit_once(" <").filter(|(_, time)| time.ends_with("s>")).map_or(line, |(rest, _)| rest);
+            match line.split_once(' ') {
+                Some((word @ ("ok" | "failed"), name)) => {
+                    read.results.insert((word, name));
+                }
+                Some(("ignored" | "ignored:", rest)) => read.ignored.push(rest),
+                Some(_) | None => {}
+            }
+        }
+        read
+    }
+
+    /// Whether the log says the same of a test; one that never ended is in no log.
+    fn agrees(&self, test: &Test) -> bool {
+        let ok = self.results.contains(&("ok", test.id.as_str()));
+        let failed = self.results.contains(&("failed", test.id.as_str()));
+        match test.status {
+            Status::Passed => ok && !failed,
+            Status::Failed => failed && !ok,
+            Status::Skipped => self.ignored.iter().any(|rest| rest.ends_with(test.id.as_str())) && !ok && !failed,
+            Status::Crashed | Status::TimedOut => !ok && !failed,
+            Status::Xfailed | Status::Todo | Status::NotRun | Status::Flaky | Status::Xpassed | Status::Errored => {
+                false
+            }
+        }
+    }
+}

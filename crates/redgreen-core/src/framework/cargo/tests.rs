@@ -1,0 +1,172 @@
+use super::*;
+use crate::framework::samples::{JUNK, Sample, beginnings};
+use crate::report::{Flag, LoadErrorKind, Status};
+use libtest::Seen;
+
+/// What a captured build says: `ok` or its errors as `kind code file:line`.
+#[track_caller]
+fn builds(name: &str, expected: &[&str]) {
+    let sample = Sample::one("cargo-build", name);
+    let build = build::parse(&sample.bytes("stdout"), "words", sample.exit());
+    let succeeded = build.succeeded;
+    let report = report(build, Vec::new());
+    let mut seen: Vec<String> = report.load_errors.iter().map(error_line).collect();
+    match succeeded {
+        Some(true) => seen.push("ok".to_owned()),
+        Some(false) => assert_eq!(report.outcome, Outcome::DidNotCompile, "{name}"),
+        None => seen.push(format!("{:?}", report.outcome)),
+    }
+    assert_eq!(seen, expected, "{name}");
+}
+
+fn error_line(error: &crate::report::LoadError) -> String {
+    let kind = match error.kind {
+        LoadErrorKind::Syntax => "syntax",
+        LoadErrorKind::MissingSymbol => "missing",
+        LoadErrorKind::Other => "other",
+    };
+    let place = error.file.as_deref().map(|file| format!("{file}:{}", error.line.unwrap_or_default()));
+    format!("{kind} {} {}", error.code.as_deref().unwrap_or("-"), place.as_deref().unwrap_or("-"))
+}
+
+#[test]
+fn captured_builds_tell_what_is_missing_from_what_does_not_parse() {
+    builds("build_json", &["ok"]);
+    builds("build_json_error", &["missing E0432 tests/calc.rs:1"]);
+    builds("build_json_syntax", &["syntax - tests/calc.rs:4"]);
+    builds("all_pass", &["ok"]);
+    builds("missing_crate", &["missing E0432 tests/calc.rs:1"]);
+    builds("missing_function", &["missing E0432 tests/calc.rs:1"]);
+    builds("missing_module", &["missing E0432 tests/calc.rs:1"]);
+    builds("syntax_error", &["syntax - tests/calc.rs:4"]);
+    builds("type_error", &["missing E0308 tests/calc.rs:10"]);
+    builds("compile_error_hides_good", &["missing E0432 tests/other.rs:1"]);
+    builds("build_script_fail", &["other - -"]);
+    builds("bad_config", &["UsageError"]);
+    builds("bad_usage", &["UsageError"]);
+}
+
+/// A log that says what an honest libtest would have written beside a captured stdout.
+fn log_of(tests: &[(&str, &str)]) -> Vec<u8> {
+    tests.iter().map(|(word, name)| format!("{word} {name} <0.001s>\n")).collect::<String>().into_bytes()
+}
+
+fn sample(name: &str, log: &[(&str, &str)]) -> Report {
+    let sample = Sample::one("libtest", name);
+    let stdout = sample.bytes("stdout");
+    let seen = Seen { exit: sample.exit(), stdout: &stdout, cut: false };
+    report(built(), vec![libtest::parse("demo/tests/calc", seen, &log_of(log))])
+}
+
+fn built() -> Build {
+    Build { exit: Exit::Code(0), succeeded: Some(true), ..Build::default() }
+}
+
+fn statuses(report: &Report) -> Vec<(&str, Status)> {
+    report.tests.iter().map(|test| (test.id.as_str(), test.status)).collect()
+}
+
+#[test]
+fn captured_results_are_read_with_place_and_message() {
+    let log = [("ok", "adds"), ("ignored: not yet", "ig"), ("failed", "wrong")];
+    for name in ["bootstrap_run_only", "libtest_json_bootstrap", "libtest_json_nightly"] {
+        let report = sample(name, &log);
+        assert_eq!(report.outcome, Outcome::Failed, "{name}");
+        assert_eq!(
+            statuses(&report),
+            [
+                ("demo/tests/calc::adds", Status::Passed),
+                ("demo/tests/calc::ig", Status::Skipped),
+                ("demo/tests/calc::wrong", Status::Failed)
+            ],
+            "{name}"
+        );
+        let wrong = report.test("demo/tests/calc::wrong").unwrap();
+        assert_eq!((wrong.file.as_deref(), wrong.line), (Some("tests/calc.rs"), Some(10)));
+        assert_eq!(wrong.message.as_deref(), Some("assertion `left == right` failed\n  left: 3\n right: 4"));
+    }
+}
+
+#[test]
+fn a_test_that_exits_with_success_has_crashed() {
+    let report = sample("bootstrap_exit0", &[("ok", "adds")]);
+    assert_eq!(report.outcome, Outcome::Crashed);
+    assert_eq!(report.test("demo/tests/calc::z_exit").unwrap().status, Status::Crashed);
+}
+
+#[test]
+fn a_printed_result_does_not_count_against_the_real_one() {
+    let report = sample("libtest_json_noise_direct", &[("ok", "adds"), ("failed", "noise_direct")]);
+    assert_eq!(report.outcome, Outcome::Failed);
+    assert_eq!(report.test("demo/tests/calc::noise_direct").unwrap().status, Status::Failed);
+}
+
+#[test]
+fn a_result_that_is_not_in_the_log_was_not_written_by_libtest() {
+    let report = sample("bootstrap_run_only", &[("ok", "adds"), ("ignored", "ig"), ("ok", "wrong")]);
+    assert_eq!(report.outcome, Outcome::Crashed);
+    assert!(report.has(Flag::SourcesDisagree));
+}
+
+#[test]
+fn a_binary_without_json_has_not_finished() {
+    for name in ["libtest_json_stable", "libtest_json_stable_unlocked"] {
+        assert_eq!(sample(name, &[]).outcome, Outcome::Crashed, "{name}");
+    }
+}
+
+#[test]
+fn output_without_a_line_end_does_not_hide_a_result() {
+    let stdout = b"{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 1 }\n\
+        noise{ \"type\": \"test\", \"name\": \"a\", \"event\": \"ok\" }\n\
+        { \"type\": \"suite\", \"event\": \"ok\" }\n";
+    let seen = Seen { exit: Exit::Code(0), stdout, cut: false };
+    let whole = report(built(), vec![libtest::parse("demo", seen, b"ok a <0.000s>\n")]);
+    assert_eq!(whole.outcome, Outcome::Passed);
+    let cut = Seen { cut: true, ..seen };
+    let whole = report(built(), vec![libtest::parse("demo", cut, b"ok a <0.000s>\n")]);
+    assert_eq!(whole.outcome, Outcome::Crashed);
+}
+
+#[test]
+fn doc_tests_are_named_without_their_line_and_numbered_in_order() {
+    let ok = |name: &str| format!("{{ \"type\": \"test\", \"name\": \"{name}\", \"event\": \"ok\" }}\n");
+    let stdout = [
+        "{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 4 }\n".to_owned(),
+        ok("src/lib.rs - add (line 14)"),
+        ok("src/lib.rs - add (line 4)"),
+        ok("src/lib.rs - (line 1)"),
+        ok("src/lib.rs - sub (line 20) - compile fail"),
+        "{ \"type\": \"suite\", \"event\": \"ok\" }\n".to_owned(),
+    ]
+    .concat();
+    let seen = Seen { exit: Exit::Code(0), stdout: stdout.as_bytes(), cut: false };
+    let report = report(built(), vec![libtest::parse_doc("demo/doc", seen)]);
+    let mut ids: Vec<_> = report.tests.iter().map(|test| (test.id.as_str(), test.line)).collect();
+    ids.sort_unstable();
+    let expected = [
+        ("demo/doc::src/lib.rs -", Some(1)),
+        ("demo/doc::src/lib.rs - add", Some(4)),
+        ("demo/doc::src/lib.rs - add #2", Some(14)),
+        ("demo/doc::src/lib.rs - sub - compile fail", Some(20)),
+    ];
+    assert_eq!(ids, expected);
+    assert_eq!(report.outcome, Outcome::Passed);
+}
+
+#[test]
+fn output_that_breaks_off_is_never_a_pass_and_never_a_panic() {
+    for sample in Sample::all("cargo-build") {
+        let stdout = sample.bytes("stdout");
+        for beginning in beginnings(&stdout) {
+            let build = build::parse(beginning, "", Exit::Code(0));
+            assert_ne!(report(build, Vec::new()).outcome, Outcome::Passed);
+        }
+    }
+    let stdout = Sample::one("libtest", "bootstrap_run_only").bytes("stdout");
+    for text in beginnings(&stdout).chain(JUNK.iter().copied()) {
+        let seen = Seen { exit: Exit::Code(0), stdout: text, cut: false };
+        assert_ne!(report(built(), vec![libtest::parse("demo", seen, text)]).outcome, Outcome::Passed);
+        assert_ne!(report(built(), vec![libtest::parse_doc("demo", seen)]).outcome, Outcome::Passed);
+    }
+}

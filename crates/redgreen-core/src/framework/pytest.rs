@@ -1,0 +1,302 @@
+//! pytest, read from the stream that our own plugin writes: one JSON line per event, flushed, so that it survives a
+//! crash. The plugin is `redgreen_pytest.py` in the program's `reporters` folder; both sides are changed together.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Evidence, Framework, Kind, Root, bounded_head, bounded_tail, file_name};
+use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
+
+pub const FRAMEWORK: Framework = Framework {
+    kind: Kind::Pytest,
+    name: "pytest",
+    looks_for: "pytest.ini, conftest.py, pyproject.toml, setup.py, setup.cfg, tox.ini, tests/test_*.py",
+    detect,
+    is_test_file,
+    is_runner_config,
+    litter: &["__pycache__/", ".pytest_cache/", "*.pyc"],
+};
+
+/// pytest's own exit codes that say it never got to the tests.
+const EXIT_INTERNAL_ERROR: i32 = 3;
+const EXIT_USAGE: i32 = 4;
+
+const SYNTAX: &[&str] = &["SyntaxError", "IndentationError", "TabError"];
+const MISSING_SYMBOL: &[&str] = &["ImportError", "ModuleNotFoundError", "NameError", "AttributeError"];
+/// `Failed` is what `pytest.fail()` and `pytest.raises` raise.
+const ASSERTION: &[&str] = &["AssertionError", "Failed"];
+
+/// Reads the plugin's stream. Lines that are not ours, or cut short, are passed over: what they would have said is then
+/// missing, and [`Report::conclude`] notices.
+pub fn parse(stream: &[u8], exit: Exit) -> Report {
+    let mut reading = Reading::default();
+    for line in stream.split(|&byte| byte == b'\n') {
+        if let Ok(event) = serde_json::from_slice::<Event>(line) {
+            reading.take(event);
+        }
+    }
+    reading.conclude(exit)
+}
+
+fn detect(root: &Root) -> Evidence {
+    let configured = ["pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py"].iter().any(|name| root.has(name))
+        || root.says("pyproject.toml", "[tool.pytest")
+        || root.says("setup.cfg", "[tool:pytest]")
+        || root.says("tox.ini", "[pytest]");
+    if configured || root.files.iter().any(|path| is_test_file(path)) {
+        return Evidence::Sure;
+    }
+    let python = ["pyproject.toml", "setup.py", "setup.cfg", "tox.ini"].iter().any(|name| root.has(name));
+    if python { Evidence::Likely } else { Evidence::None }
+}
+
+fn is_test_file(path: &str) -> bool {
+    let name = file_name(path);
+    let Some(stem) = name.strip_suffix(".py") else { return false };
+    let in_tests = path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "test");
+    stem.starts_with("test_") || stem.ends_with("_test") || stem == "conftest" || in_tests
+}
+
+fn is_runner_config(path: &str) -> bool {
+    matches!(
+        file_name(path),
+        "pytest.ini"
+            | ".pytest.ini"
+            | "pytest.toml"
+            | ".pytest.toml"
+            | "pyproject.toml"
+            | "setup.cfg"
+            | "tox.ini"
+            | "setup.py"
+            | "noxfile.py"
+            | ".coveragerc"
+            | "sitecustomize.py"
+            | "usercustomize.py"
+    ) || path.ends_with(".pth")
+}
+
+/// One line of the stream. Unknown fields are ignored, and an unknown event is not an error: the plugin may say more.
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum Event {
+    Start {
+        #[serde(default)]
+        root: String,
+    },
+    Collect(Collect),
+    Collected {
+        ids: Vec<String>,
+    },
+    TestStart {
+        id: String,
+        file: Option<String>,
+        line: Option<u32>,
+    },
+    Phase(Phase),
+    Finish {
+        exitstatus: i32,
+    },
+}
+
+/// A file or class that gave no tests.
+#[derive(Deserialize)]
+struct Collect {
+    id: String,
+    outcome: String,
+    /// The class of the exception and of those that caused it, outermost first.
+    exception: Option<Vec<String>>,
+    message: Option<String>,
+    /// The innermost exception in its own words.
+    reason: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+/// The end of a test's setup, call or teardown.
+#[derive(Deserialize)]
+struct Phase {
+    id: String,
+    when: String,
+    outcome: String,
+    xfail: Option<String>,
+    /// The exception's class and its base classes.
+    exception: Option<Vec<String>>,
+    message: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+    seconds: Option<f64>,
+}
+
+#[derive(Default)]
+struct Reading {
+    root: String,
+    finish: Option<i32>,
+    planned: Option<Vec<String>>,
+    order: Vec<String>,
+    seen: BTreeMap<String, Seen>,
+    skipped_files: Vec<Test>,
+    load_errors: Vec<LoadError>,
+}
+
+/// What is known of one test so far.
+#[derive(Default)]
+struct Seen {
+    file: Option<String>,
+    line: Option<u32>,
+    word: Option<Test>,
+    /// Its teardown was reported: whatever happens next is not its doing.
+    ended: bool,
+    /// A plugin ran it again after a failure.
+    rerun: bool,
+}
+
+impl Reading {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Start { root } => self.root = root,
+            Event::Collect(collect) if collect.outcome == "skipped" => self.skip_file(&collect),
+            Event::Collect(collect) => self.load_errors.push(self.load_error(collect)),
+            Event::Collected { ids } => self.planned = Some(ids),
+            Event::TestStart { id, file, line } => {
+                let seen = self.seen(&id);
+                (seen.file, seen.line, seen.ended) = (file, line, false);
+            }
+            Event::Phase(phase) => self.phase(phase),
+            Event::Finish { exitstatus } => self.finish = Some(exitstatus),
+        }
+    }
+
+    fn seen(&mut self, id: &str) -> &mut Seen {
+        if !self.seen.contains_key(id) {
+            self.order.push(id.to_owned());
+        }
+        self.seen.entry(id.to_owned()).or_default()
+    }
+
+    /// A whole file that skips itself hides its tests: it is shown as one skipped test, not as nothing.
+    fn skip_file(&mut self, collect: &Collect) {
+        self.skipped_files.push(Test {
+            id: collect.id.clone(),
+            status: Status::Skipped,
+            file: Some(collect.id.clone()),
+            line: None,
+            message: collect.message.as_deref().map(bounded_tail),
+            exception: None,
+            duration_ms: None,
+        });
+    }
+
+    fn load_error(&self, collect: Collect) -> LoadError {
+        let chain = collect.exception.unwrap_or_default();
+        let named = |names: &[&str]| chain.iter().rev().find(|name| names.contains(&name.as_str())).cloned();
+        // pytest re-raises, and so do projects: the cause may be anywhere in the chain.
+        let (kind, code) = match (named(SYNTAX), named(MISSING_SYMBOL)) {
+            (Some(code), _) => (LoadErrorKind::Syntax, Some(code)),
+            (None, Some(code)) => (LoadErrorKind::MissingSymbol, Some(code)),
+            (None, None) => (LoadErrorKind::Other, chain.last().cloned()),
+        };
+        let file = match collect.file {
+            Some(file) => self.relative(&file),
+            None => collect.id.split("::").next().unwrap_or_default().to_owned(),
+        };
+        let message = collect.reason.or(collect.message).unwrap_or_default();
+        LoadError { file: Some(file), line: collect.line, kind, code, message: bounded_tail(&message) }
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        let crash_file = phase.file.as_deref().map(|file| self.relative(file));
+        let seen = self.seen(&phase.id);
+        if phase.when == "teardown" {
+            seen.ended = true;
+        }
+        if phase.outcome == "rerun" {
+            seen.rerun = true;
+            return;
+        }
+        let Some(status) = phase_status(&phase) else { return };
+        // The line of the assertion when it is in the test itself; the test's own line when it broke elsewhere.
+        let in_test = status.is_failure() && phase.when == "call" && crash_file.is_some() && crash_file == seen.file;
+        let test = Test {
+            id: phase.id,
+            status,
+            file: seen.file.clone().or(crash_file),
+            line: if in_test { phase.line } else { seen.line },
+            message: phase.message.as_deref().map(bounded_head),
+            exception: phase.exception.and_then(|classes| classes.into_iter().next()),
+            duration_ms: phase.seconds.map(|seconds| seconds * 1000.0),
+        };
+        // A failure sticks: subtests report under their parent's id, before the parent's own end.
+        if seen.word.as_ref().is_none_or(|word| !word.status.is_failure() || test.status > word.status) {
+            seen.word = Some(test);
+        }
+    }
+
+    fn relative(&self, path: &str) -> String {
+        let inside = path.strip_prefix(self.root.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        inside.filter(|_| !self.root.is_empty()).unwrap_or(path).to_owned()
+    }
+
+    fn conclude(self, exit: Exit) -> Report {
+        let mut report = Report { runner: FRAMEWORK.name.to_owned(), exit, ..Report::default() };
+        report.finished = self.finish.is_some() && exit != Exit::Code(EXIT_INTERNAL_ERROR);
+        report.planned = self.planned;
+        report.load_errors = self.load_errors;
+        let mut seen = self.seen;
+        for id in self.order {
+            let Some(seen) = seen.remove(&id) else { continue };
+            if seen.rerun {
+                report.flag(Flag::Flaky);
+            }
+            report.tests.push(ended(id, seen, exit));
+        }
+        report.tests.extend(self.skipped_files);
+        if exit == Exit::Code(EXIT_USAGE) {
+            report.outcome = Outcome::UsageError;
+        }
+        if exit == Exit::Code(EXIT_INTERNAL_ERROR) {
+            report.errors_outside.push("pytest stopped on an internal error of its own or of a plugin".to_owned());
+        }
+        // A plugin or a conftest.py may change the exit code after the fact.
+        if exit == Exit::Code(0) && self.finish.is_some_and(|status| status != 0) {
+            report.flag(Flag::ExitCodeContradicts);
+        }
+        report.conclude();
+        report
+    }
+}
+
+/// What one phase says of its test; a setup or teardown that went well says nothing.
+fn phase_status(phase: &Phase) -> Option<Status> {
+    let class_is = |names: &[&str]| phase.exception.iter().flatten().any(|class| names.contains(&class.as_str()));
+    match (phase.outcome.as_str(), phase.when.as_str()) {
+        ("passed", "call") => Some(if phase.xfail.is_some() { Status::Xpassed } else { Status::Passed }),
+        ("passed", _) => None,
+        ("skipped", _) => Some(if phase.xfail.is_some() { Status::Xfailed } else { Status::Skipped }),
+        // Without an exception it is a strict xfail that passed.
+        ("failed", "call") if phase.exception.is_none() || class_is(ASSERTION) => Some(Status::Failed),
+        _ => Some(Status::Errored),
+    }
+}
+
+/// A test's last word. One that was started and never torn down took the process with it, or our time limit did.
+fn ended(id: String, seen: Seen, exit: Exit) -> Test {
+    let mut test = seen.word.unwrap_or(Test {
+        id,
+        status: Status::NotRun,
+        file: seen.file,
+        line: seen.line,
+        message: None,
+        exception: None,
+        duration_ms: None,
+    });
+    if !seen.ended {
+        test.status = if exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
+    } else if seen.rerun && test.status == Status::Passed {
+        test.status = Status::Flaky;
+    }
+    test
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+"""Writes what pytest does to $REDGREEN_REPORT, one JSON line per event, flushed: a crash loses nothing said before.
+
+Loaded with `-p redgreen_pytest`; needs nothing but pytest 6 or later. Its reader is redgreen's framework/pytest.rs.
+"""
+
+import json
+import os
+
+import pytest
+
+CHAIN_MAX = 8
+TEXT_CHARS_MAX = 4000
+
+_stream = None
+_owner = None
+
+
+def _emit(**event):
+    # A test that forks and comes back would go on as a second pytest with the same stream.
+    if _stream is not None and os.getpid() == _owner:
+        _stream.write(json.dumps(event, default=str) + "\n")
+        _stream.flush()
+
+
+def _tail(text):
+    return text[-TEXT_CHARS_MAX:] if text else None
+
+
+def _chain(error):
+    """The exception and those that caused it, outermost first: pytest and projects re-raise."""
+    chain = []
+    while error is not None and len(chain) < CHAIN_MAX:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return chain
+
+
+def _place(error, root):
+    """Where in the project it happened: the line that does not parse, or the innermost line that ran."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return error.filename, error.lineno
+    place = (None, None)
+    trace = error.__traceback__
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if path.startswith(root + os.sep) and "site-packages" not in path:
+            place = (path, trace.tb_lineno)
+        trace = trace.tb_next
+    return place
+
+
+def _words(longrepr):
+    """The reason of a skip is the third of a tuple; everything else can say itself."""
+    if isinstance(longrepr, tuple) and len(longrepr) == 3:
+        return longrepr[2]
+    return str(longrepr) if longrepr else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    global _stream, _owner
+    # Taken away, so that what the tests start does not write here too. A worker of xdist has no stream: its
+    # controller reports for it.
+    path = os.environ.pop("REDGREEN_REPORT", None)
+    if path is None or hasattr(config, "workerinput"):
+        return
+    _stream = open(path, "w", encoding="utf-8")
+    _owner = os.getpid()
+    _emit(event="start", runner="pytest", version=pytest.__version__, root=str(config.rootpath))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    outcome = yield
+    report = outcome.get_result()
+    call = getattr(report, "call", None)
+    if call is not None and call.excinfo is not None:
+        report._redgreen_chain = _chain(call.excinfo.value)
+        report._redgreen_root = str(collector.config.rootpath)
+
+
+def pytest_collectreport(report):
+    if report.outcome == "passed":
+        return
+    chain = getattr(report, "_redgreen_chain", [])
+    cause = chain[-1] if chain else None
+    file, line = _place(cause, report._redgreen_root) if cause is not None else (None, None)
+    _emit(
+        event="collect",
+        id=report.nodeid,
+        outcome=report.outcome,
+        exception=[type(error).__name__ for error in chain] or None,
+        message=_tail(_words(report.longrepr)),
+        reason=_tail("%s: %s" % (type(cause).__name__, cause)) if cause is not None else None,
+        file=file,
+        line=line,
+    )
+
+
+def pytest_collection_finish(session):
+    _emit(event="collected", ids=[item.nodeid for item in session.items])
+
+
+def pytest_runtest_logstart(nodeid, location):
+    file, line, _ = location
+    _emit(event="test-start", id=nodeid, file=file, line=None if line is None else line + 1)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if call.excinfo is not None:
+        # A user property travels from a worker of xdist to its controller; an attribute would not.
+        classes = [base.__name__ for base in type(call.excinfo.value).__mro__[:-2]]
+        report.user_properties.append(("redgreen_exception", classes))
+
+
+def pytest_runtest_logreport(report):
+    crash = getattr(report.longrepr, "reprcrash", None)
+    classes = [value for key, value in report.user_properties if key == "redgreen_exception"]
+    _emit(
+        event="phase",
+        id=report.nodeid,
+        when=report.when,
+        outcome=report.outcome,
+        xfail=getattr(report, "wasxfail", None),
+        exception=classes[-1] if classes and report.outcome != "passed" else None,
+        message=_tail(getattr(crash, "message", None) or _words(report.longrepr)),
+        file=getattr(crash, "path", None),
+        line=getattr(crash, "lineno", None),
+        seconds=report.duration,
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session, exitstatus):
+    _emit(event="finish", exitstatus=int(exitstatus))

@@ -1,0 +1,105 @@
+use super::*;
+
+const ROOMY: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 1 << 20 };
+
+fn run(line: &str, limits: Limits) -> Output {
+    Program::shell(line).output(limits, &Stop::default()).unwrap()
+}
+
+fn within(wall: Duration) -> Limits {
+    Limits { wall, ..ROOMY }
+}
+
+/// Whether a process still runs; one that has ended but is not yet reaped by its new parent does not.
+fn runs(pid: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = state.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+#[test]
+fn exit_codes_signals_and_both_streams_are_told_apart() {
+    let output = run("echo out; echo err >&2; exit 3", ROOMY);
+    assert_eq!(
+        (output.exit, output.stdout_text().as_str(), output.stderr_text().as_str()),
+        (Exit::Code(3), "out\n", "err\n")
+    );
+    assert_eq!(run("kill -9 $$", ROOMY).exit, Exit::Signal(9));
+}
+
+#[test]
+fn input_is_fed_and_is_otherwise_empty() {
+    let fed = Program::new("cat").stdin("hello").output(ROOMY, &Stop::default()).unwrap();
+    assert_eq!(fed.stdout_text(), "hello");
+    assert_eq!(run("cat", ROOMY).stdout_text(), "");
+    // More than a pipe holds, to a program that does not read it.
+    let unread = Program::new("true").stdin(vec![0; 1 << 20]).output(ROOMY, &Stop::default()).unwrap();
+    assert!(unread.success());
+}
+
+#[test]
+fn a_program_that_ignores_sigterm_and_its_child_are_gone_at_the_limit() {
+    let output =
+        run("trap '' TERM; sleep 60 & echo $!; while :; do sleep 0.1; done", within(Duration::from_millis(400)));
+    assert_eq!(output.exit, Exit::TimedOut);
+    assert!(output.wall < Duration::from_secs(5), "{:?}", output.wall);
+    let child = output.stdout_text();
+    assert!(!child.trim().is_empty() && !runs(child.trim()), "the child {child} still runs");
+}
+
+#[test]
+fn a_child_left_behind_is_gone_when_its_parent_ends() {
+    let output = run("sleep 60 >/dev/null 2>&1 & echo $!", ROOMY);
+    assert!(output.success());
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while runs(output.stdout_text().trim()) {
+        assert!(Instant::now() < deadline, "the child still runs");
+        thread::sleep(POLL);
+    }
+}
+
+#[test]
+fn a_flood_of_output_keeps_its_ends_and_costs_no_memory() {
+    let limits = Limits { output_bytes_max: 64 << 10, ..ROOMY };
+    let output = run("echo first; head -c 300000000 /dev/zero; echo last", limits);
+    assert!(output.success() && output.cut);
+    assert!(output.stdout.starts_with(b"first\n") && output.stdout.ends_with(b"last\n"));
+    assert!(output.stdout.len() <= 2 * limits.output_bytes_max, "{}", output.stdout.len());
+    assert!(!run("echo little", limits).cut);
+}
+
+#[test]
+fn a_grandchild_that_left_the_group_and_keeps_the_pipe_open_does_not_hold_us() {
+    let output = run("setsid sleep 20 & echo done", ROOMY);
+    assert!(output.success() && output.wall < Duration::from_secs(5), "{:?}", output.wall);
+    assert_eq!(output.stdout_text(), "done\n");
+}
+
+#[test]
+fn the_users_wish_to_stop_ends_a_program() {
+    let stop = Stop::default();
+    let counter = stop.counter();
+    let presses = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(200));
+        counter.fetch_add(1, Ordering::Relaxed);
+    });
+    let started = Instant::now();
+    let error = Program::new("sleep").arg("60").output(ROOMY, &stop).unwrap_err();
+    presses.join().unwrap();
+    assert!(error.is::<Interrupted>() && started.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_missing_program_is_named_and_a_command_can_be_typed_again() {
+    let error = Program::new("no-such-program").output(ROOMY, &Stop::default()).unwrap_err();
+    assert_eq!(error.to_string(), "start no-such-program");
+    assert_eq!(Program::new("echo").args(["a b", "it's", "c=1"]).line(), r"echo 'a b' 'it'\''s' c=1");
+}
+
+#[test]
+fn the_environment_and_the_folder_are_as_asked() {
+    let program = Program::shell("echo $GREETING; pwd; echo $PWD").env("GREETING", "hi").cwd("/");
+    assert_eq!(program.output(ROOMY, &Stop::default()).unwrap().stdout_text(), "hi\n/\n/\n");
+    let removed = Program::shell("echo ${GREETING-none}").env("GREETING", "hi").env_remove("GREETING");
+    assert_eq!(removed.output(ROOMY, &Stop::default()).unwrap().stdout_text(), "none\n");
+}

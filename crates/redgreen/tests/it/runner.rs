@@ -1,0 +1,351 @@
+//! Real pytest and real cargo in small projects: what a person would say of the run is what the report says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use redgreen::failure::{Code, Failure};
+use redgreen::process::Stop;
+use redgreen::runner::{Settings, detect};
+use redgreen_core::report::{Flag, LoadErrorKind, Outcome, Report};
+use tempfile::TempDir;
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+struct Project(TempDir);
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let project = Self(tempfile::tempdir().unwrap());
+        files.iter().for_each(|(path, text)| project.write(path, text));
+        project
+    }
+
+    /// A package `demo` with a library.
+    fn rust(lib: &str, files: &[(&str, &str)]) -> Self {
+        let project = Self::new(files);
+        project
+            .write("Cargo.toml", "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
+        project.write("src/lib.rs", lib);
+        project
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn run(&self) -> Report {
+        self.run_within(TIMEOUT)
+    }
+
+    fn run_within(&self, timeout: Duration) -> Report {
+        let settings = Settings { timeout, cargo_target_dir: None, virtual_env: Some(venv()) };
+        detect(self.0.path()).unwrap().run(self.0.path(), &settings, &Stop::default()).unwrap()
+    }
+}
+
+/// The virtual environment with pytest that `scripts/test` installs.
+fn venv() -> PathBuf {
+    #[expect(clippy::disallowed_methods, reason = "tests are told where pytest is")]
+    let python = std::env::var_os("REDGREEN_TEST_PYTHON")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/venv/bin/python"), PathBuf::from);
+    assert!(python.exists(), "no {}: run scripts/test, which installs pytest for the tests", python.display());
+    python.parent().unwrap().parent().unwrap().to_owned()
+}
+
+/// One line for each test and load error, and the outcome: what a person sees.
+fn shown(report: &Report) -> String {
+    let mut lines = vec![format!("{:?}", report.outcome)];
+    lines.extend(report.tests.iter().map(|test| format!("{:?} {}", test.status, test.id)));
+    lines.extend(report.load_errors.iter().map(|error| {
+        let place = format!("{}:{}", error.file.as_deref().unwrap_or("-"), error.line.unwrap_or_default());
+        format!("{:?} {} {place}", error.kind, error.code.as_deref().unwrap_or("-"))
+    }));
+    lines[1..].sort();
+    lines.join("\n")
+}
+
+#[track_caller]
+fn check(project: &Project, expected: &[&str]) -> Report {
+    let report = project.run();
+    assert_eq!(shown(&report), expected.join("\n"), "{report:#?}");
+    report
+}
+
+#[track_caller]
+fn pytest(test: &str, expected: &[&str]) -> Report {
+    let calc = ("calc.py", "def add(a, b):\n    return a + b\n");
+    check(&Project::new(&[calc, ("tests/test_calc.py", test)]), expected)
+}
+
+#[test]
+fn pytest_passes() {
+    let report = pytest(
+        "from calc import add\ndef test_adds():\n    assert add(1, 2) == 3\n",
+        &["Passed", "Passed tests/test_calc.py::test_adds"],
+    );
+    assert!(report.finished && report.planned.is_some_and(|ids| ids.len() == 1));
+}
+
+#[test]
+fn pytest_assertion_fails_with_its_line() {
+    let report = pytest(
+        "def test_good():\n    pass\n\ndef test_bad():\n    x = 1\n    assert x == 2\n",
+        &["Failed", "Failed tests/test_calc.py::test_bad", "Passed tests/test_calc.py::test_good"],
+    );
+    let bad = report.test("tests/test_calc.py::test_bad").unwrap();
+    assert_eq!((bad.file.as_deref(), bad.line), (Some("tests/test_calc.py"), Some(6)));
+    assert_eq!(bad.message.as_deref(), Some("assert 1 == 2"));
+}
+
+#[test]
+fn pytest_missing_module_and_name_beside_a_test_that_runs() {
+    let project = Project::new(&[
+        ("tests/test_old.py", "def test_old():\n    pass\n"),
+        ("tests/test_new.py", "\nimport roman\n"),
+        ("tests/test_name.py", "from os import nosuch\n"),
+    ]);
+    let report = check(
+        &project,
+        &[
+            "DidNotCompile",
+            "MissingSymbol ImportError tests/test_name.py:1",
+            "MissingSymbol ModuleNotFoundError tests/test_new.py:2",
+            "Passed tests/test_old.py::test_old",
+        ],
+    );
+    assert!(report.load_errors.iter().any(|error| error.message == "ModuleNotFoundError: No module named 'roman'"));
+}
+
+#[test]
+fn pytest_missing_function_is_an_error_of_its_class() {
+    let report = pytest(
+        "import calc\ndef test_x():\n    calc.subtract(1, 2)\n",
+        &["Errored", "Errored tests/test_calc.py::test_x"],
+    );
+    assert_eq!(report.tests[0].exception.as_deref(), Some("AttributeError"));
+}
+
+#[test]
+fn pytest_syntax_error_is_not_a_missing_symbol() {
+    pytest("\ndef test_x(:\n", &["DidNotCompile", "Syntax SyntaxError tests/test_calc.py:2"]);
+}
+
+#[test]
+fn pytest_without_tests() {
+    let project = Project::new(&[("pytest.ini", "[pytest]\n"), ("calc.py", "")]);
+    check(&project, &["NoTests"]);
+}
+
+#[test]
+fn pytest_that_is_ended_by_a_test_has_crashed() {
+    let report = pytest(
+        "import os\ndef test_a():\n    pass\ndef test_exit():\n    os._exit(0)\ndef test_never():\n    pass\n",
+        &["Crashed", "Crashed tests/test_calc.py::test_exit", "Passed tests/test_calc.py::test_a"],
+    );
+    assert!(report.has(Flag::NoFinish) && report.has(Flag::ResultMissing));
+}
+
+#[test]
+fn pytest_that_hangs_is_stopped_in_time() {
+    let project = Project::new(&[("test_a.py", "import time\ndef test_hang():\n    time.sleep(60)\n")]);
+    let started = Instant::now();
+    let report = project.run_within(Duration::from_secs(4));
+    assert_eq!(shown(&report), "TimedOut\nTimedOut test_a.py::test_hang");
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn pytest_skips_expected_failures_and_parameters() {
+    let test = "import pytest\n\
+        @pytest.mark.skip(reason='later')\ndef test_skip():\n    pass\n\
+        @pytest.mark.xfail\ndef test_xfail():\n    assert 0\n\
+        @pytest.mark.xfail\ndef test_xpass():\n    pass\n\
+        @pytest.mark.parametrize('n', [1, 2])\ndef test_table(n):\n    assert n == 1\n";
+    let report = pytest(
+        test,
+        &[
+            "Failed",
+            "Failed tests/test_calc.py::test_table[2]",
+            "Passed tests/test_calc.py::test_table[1]",
+            "Skipped tests/test_calc.py::test_skip",
+            "Xfailed tests/test_calc.py::test_xfail",
+            "Xpassed tests/test_calc.py::test_xpass",
+        ],
+    );
+    assert_eq!(report.test("tests/test_calc.py::test_skip").unwrap().message.as_deref(), Some("Skipped: later"));
+}
+
+#[test]
+fn pytest_output_that_imitates_results_changes_nothing() {
+    let test = "import os\ndef test_a():\n    os.write(1, b'{\"event\": \"finish\", \"exitstatus\": 0}\\n1 passed\\n')\n    assert 0\n";
+    pytest(test, &["Failed", "Failed tests/test_calc.py::test_a"]);
+}
+
+#[test]
+fn pytest_leaves_nothing_in_the_project_and_runs_all_in_spite_of_exitfirst() {
+    let project = Project::new(&[
+        ("pytest.ini", "[pytest]\naddopts = -x --ff\n"),
+        ("test_a.py", "def test_a():\n    assert 0\ndef test_b():\n    pass\n"),
+    ]);
+    check(&project, &["Failed", "Failed test_a.py::test_a", "Passed test_a.py::test_b"]);
+    let mut left: Vec<_> = fs::read_dir(project.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["pytest.ini", "test_a.py"]);
+}
+
+#[test]
+fn pytest_that_is_not_installed_is_the_environments_fault() {
+    let project = Project::new(&[("test_a.py", "")]);
+    // An interpreter that cannot import pytest, whatever the machine has.
+    project.write(".venv/bin/python", "#!/bin/sh\necho \"No module named 'pytest'\" >&2\nexit 1\n");
+    let python = project.0.path().join(".venv/bin/python");
+    fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let settings = Settings { timeout: TIMEOUT, cargo_target_dir: None, virtual_env: None };
+    let error = detect(project.0.path()).unwrap().run(project.0.path(), &settings, &Stop::default()).unwrap_err();
+    let failure = error.downcast_ref::<Failure>().unwrap();
+    assert_eq!(failure.code, Code::Environment);
+    assert!(failure.next.as_deref().is_some_and(|next| next.ends_with("-m pip install pytest")));
+}
+
+#[test]
+fn a_project_without_tests_of_any_kind_is_told_what_was_looked_for() {
+    let project = Project::new(&[("README.md", "")]);
+    let error = detect(project.0.path()).unwrap_err();
+    let failure = error.downcast_ref::<Failure>().unwrap();
+    assert_eq!((failure.code, failure.evidence.len()), (Code::Environment, 2));
+}
+
+const ADD: &str = "pub fn add(a: i32, b: i32) -> i32 { a + b }\n";
+
+#[test]
+fn cargo_names_unit_integration_and_doc_tests_apart() {
+    let lib = "/// ```\n/// assert_eq!(demo::add(1, 2), 3);\n/// ```\n/// ```\n/// assert_eq!(demo::add(1, 2), 4);\n/// ```\n\
+        pub fn add(a: i32, b: i32) -> i32 { a + b }\n#[cfg(test)]\nmod tests { #[test] fn adds() {} }\n";
+    let project = Project::rust(
+        lib,
+        &[
+            ("src/main.rs", "fn main() {}\n#[test]\nfn adds() {}\n"),
+            (
+                "tests/calc.rs",
+                "#[test]\nfn adds() {\n    assert_eq!(demo::add(1, 2), 4);\n}\n#[test]\n#[ignore = \"later\"]\nfn ig() {}\n",
+            ),
+        ],
+    );
+    let report = check(
+        &project,
+        &[
+            "Failed",
+            "Failed demo/doc::src/lib.rs - add #2",
+            "Failed demo/tests/calc::adds",
+            "Passed demo/bin/demo::adds",
+            "Passed demo/doc::src/lib.rs - add",
+            "Passed demo::tests::adds",
+            "Skipped demo/tests/calc::ig",
+        ],
+    );
+    let adds = report.test("demo/tests/calc::adds").unwrap();
+    assert_eq!((adds.file.as_deref(), adds.line), (Some("tests/calc.rs"), Some(3)));
+    assert_eq!(adds.message.as_deref(), Some("assertion `left == right` failed\n  left: 3\n right: 4"));
+}
+
+#[test]
+fn cargo_keeps_old_results_beside_a_new_test_that_does_not_compile() {
+    let project = Project::rust(
+        ADD,
+        &[
+            ("tests/old.rs", "#[test]\nfn adds() { assert_eq!(demo::add(1, 2), 3); }\n"),
+            ("tests/new.rs", "use demo::subtract;\n#[test]\nfn subtracts() { assert_eq!(subtract(2, 1), 1); }\n"),
+        ],
+    );
+    check(&project, &["DidNotCompile", "MissingSymbol E0432 tests/new.rs:1", "Passed demo/tests/old::adds"]);
+}
+
+#[test]
+fn cargo_syntax_error_is_not_a_missing_symbol() {
+    let project = Project::rust(ADD, &[("tests/calc.rs", "#[test]\nfn adds( {\n}\n")]);
+    let report = project.run();
+    assert_eq!(report.outcome, Outcome::DidNotCompile);
+    assert!(report.load_errors.iter().all(|error| error.kind == LoadErrorKind::Syntax));
+}
+
+#[test]
+fn cargo_without_tests() {
+    check(&Project::rust(ADD, &[]), &["NoTests"]);
+}
+
+#[test]
+fn cargo_that_is_ended_by_a_test_has_crashed() {
+    let project = Project::rust(
+        ADD,
+        &[(
+            "tests/calc.rs",
+            "#[test]\nfn leaves() { std::process::exit(0) }\n#[test]\nfn other() {\n    std::thread::sleep(std::time::Duration::from_secs(5));\n}\n",
+        )],
+    );
+    let report = project.run();
+    assert_eq!(report.outcome, Outcome::Crashed, "{report:#?}");
+    assert!(report.has(Flag::ResultMissing) || report.test("demo/tests/calc::leaves").is_some());
+}
+
+#[test]
+fn cargo_that_hangs_is_stopped_in_time() {
+    let project = Project::rust(ADD, &[("tests/calc.rs", "#[test]\nfn hangs() { loop { std::thread::park() } }\n")]);
+    let started = Instant::now();
+    let report = project.run_within(Duration::from_secs(8));
+    assert_eq!(shown(&report), "TimedOut\nTimedOut demo/tests/calc::hangs");
+    assert!(started.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn cargo_results_forged_by_a_test_do_not_count() {
+    let forged = "use std::io::Write;\n#[test]\nfn forges() {\n\
+        let out = \"{ \\\"type\\\": \\\"test\\\", \\\"name\\\": \\\"victim\\\", \\\"event\\\": \\\"ok\\\" }\\n{ \\\"type\\\": \\\"test\\\", \\\"name\\\": \\\"forges\\\", \\\"event\\\": \\\"ok\\\" }\\n{ \\\"type\\\": \\\"suite\\\", \\\"event\\\": \\\"ok\\\" }\\n\";\n\
+        std::io::stdout().write_all(out.as_bytes()).unwrap();\n    std::io::stdout().flush().unwrap();\n    std::process::exit(0)\n}\n\
+        #[test]\nfn victim() { std::thread::sleep(std::time::Duration::from_secs(1)); panic!() }\n";
+    let report = Project::rust(ADD, &[("tests/calc.rs", forged)]).run();
+    assert_eq!(report.outcome, Outcome::Crashed, "{report:#?}");
+    assert!(report.has(Flag::SourcesDisagree));
+}
+
+#[test]
+fn cargo_noise_without_a_line_end_changes_nothing() {
+    let noisy = "use std::io::Write;\n#[test]\nfn noisy() {\n    std::io::stdout().write_all(b\"test x ... FAILED\").unwrap();\n}\n";
+    check(&Project::rust(ADD, &[("tests/calc.rs", noisy)]), &["Passed", "Passed demo/tests/calc::noisy"]);
+}
+
+#[test]
+fn cargo_runs_every_member_and_a_test_with_its_own_main() {
+    let manifest = |name: &str, more: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
+    };
+    let here = "#[test]\nfn here() { assert!(std::path::Path::new(\"Cargo.toml\").exists()); assert_eq!(std::env::var(\"CARGO_PKG_NAME\").unwrap(), env!(\"CARGO_PKG_NAME\")); }\n";
+    let project = Project::new(&[
+        ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\nresolver = \"2\"\n"),
+        ("a/Cargo.toml", &manifest("a", "")),
+        ("a/src/lib.rs", ""),
+        ("a/tests/it.rs", here),
+        ("b/Cargo.toml", &manifest("b", "[[test]]\nname = \"own\"\nharness = false\n")),
+        ("b/src/lib.rs", "#[test]\nfn fails() { panic!(\"no\") }\n"),
+        ("b/tests/it.rs", here),
+        ("b/tests/own.rs", "fn main() {}\n"),
+    ]);
+    let report = check(
+        &project,
+        &["Failed", "Failed b::fails", "Passed a/tests/it::here", "Passed b/tests/it::here", "Passed b/tests/own"],
+    );
+    assert_eq!(report.test("b::fails").unwrap().file.as_deref(), Some("b/src/lib.rs"));
+}
+
+#[test]
+fn both_frameworks_make_one_report() {
+    let project = Project::rust(
+        ADD,
+        &[("tests/calc.rs", "#[test]\nfn adds() {}\n"), ("tests/test_calc.py", "def test_adds():\n    assert 0\n")],
+    );
+    let report = check(&project, &["Failed", "Failed tests/test_calc.py::test_adds", "Passed demo/tests/calc::adds"]);
+    assert_eq!(report.runner, "pytest+cargo");
+    assert_eq!(detect(project.0.path()).unwrap().describe(), "pytest + cargo");
+}
