@@ -2,8 +2,13 @@
 //! below acts and never decides. `docs/ARCHITECTURE.md` shows the house.
 
 pub mod agent;
+pub mod cli;
 pub mod config;
+pub mod engine;
 pub mod failure;
+pub mod git;
 pub mod journal;
+pub mod ops;
 pub mod process;
 pub mod runner;
+pub mod view;

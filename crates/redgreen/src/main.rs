@@ -1,2 +1,7 @@
 //! The program's entry: hands the command line to `cli`, and is the only place that exits.
-fn main() {}
+
+fn main() {
+    let code = redgreen::cli::main();
+    #[expect(clippy::exit, clippy::disallowed_methods, reason = "this is the door")]
+    std::process::exit(code);
+}

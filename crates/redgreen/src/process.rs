@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,20 +55,48 @@ pub struct Output {
 
 /// The user's wish to stop, shared by everything that waits.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicUsize>);
+pub struct Stop(Arc<Wish>);
+
+#[derive(Debug, Default)]
+struct Wish {
+    requested: AtomicBool,
+    /// The process groups at work now, so that they can be ended at once.
+    groups: Mutex<Vec<Pid>>,
+}
 
 /// The user pressed Ctrl-C while a program ran; it was killed.
 #[derive(Debug)]
 pub struct Interrupted;
 
 impl Stop {
-    /// The counter that a signal handler raises.
-    pub fn counter(&self) -> Arc<AtomicUsize> {
-        Arc::clone(&self.0)
+    /// Asks everything that waits to come to a clean end.
+    pub fn request(&self) {
+        self.0.requested.store(true, Ordering::Relaxed);
     }
 
     pub fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
+        self.0.requested.load(Ordering::Relaxed)
+    }
+
+    /// Kills every program at work, without asking it to end first.
+    pub fn kill_all(&self) {
+        if let Ok(groups) = self.0.groups.lock() {
+            for group in groups.iter() {
+                kill_process_group(*group, Signal::KILL).ok();
+            }
+        }
+    }
+
+    fn working(&self, group: Pid) {
+        if let Ok(mut groups) = self.0.groups.lock() {
+            groups.push(group);
+        }
+    }
+
+    fn done(&self, group: Pid) {
+        if let Ok(mut groups) = self.0.groups.lock() {
+            groups.retain(|known| *known != group);
+        }
     }
 
     /// Waits, unless the user wants to stop.
@@ -165,12 +193,14 @@ impl Program {
         let started = Instant::now();
         let mut child = self.spawn()?;
         let group = Pid::from_child(&child);
+        stop.working(group);
         let stdout = collect(child.stdout.take(), limits.output_bytes_max);
         let stderr = collect(child.stderr.take(), limits.output_bytes_max);
         feed(child.stdin.take(), &self.stdin);
         let ended = wait(child, group, started + limits.wall, stop);
         // Children that outlived their parent go too; an empty group is not an error.
         kill_process_group(group, Signal::KILL).ok();
+        stop.done(group);
         let (status, exit) = ended?;
         if stop.requested() && exit != Exit::TimedOut && status.is_none_or(|status| !status.success()) {
             return Err(Interrupted.into());

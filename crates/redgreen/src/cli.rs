@@ -1,0 +1,229 @@
+//! The command line. Each verb is one file: what may be typed, and how the answer is worded.
+
+mod about;
+mod bench;
+mod decide;
+mod demo;
+mod history;
+mod init;
+mod repair_notes;
+mod resume;
+mod rollback;
+mod run;
+mod salvage;
+mod status;
+mod why;
+
+use std::panic;
+use std::path::PathBuf;
+use std::thread;
+
+use anyhow::{Context, Result};
+use clap::{CommandFactory, Parser, Subcommand};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::config::Environment;
+use crate::engine::Project;
+use crate::failure::{Code, Failure};
+use crate::journal::Line;
+use crate::ops::{self, Stopped};
+use crate::process::{Interrupted, Stop};
+use crate::view::{self, Printer};
+use redgreen_core::state::State;
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "redgreen",
+    version,
+    about = "Has AI agents develop software test-first, and judges every step with the real test runner",
+    after_help = "Examples:\n  redgreen demo                                    see it work, in a scratch folder\n  \
+                  redgreen run --script kata.toml \"add roman numerals\"\n  redgreen status\n  redgreen approve\n\n\
+                  Exit codes: 0 done, 1 a \"no\", 2 usage, 3 waiting for a human, 4 environment, 5 budget spent, \
+                  70 a bug of ours, 130 interrupted"
+)]
+struct Cli {
+    /// Work as if started in this folder
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Answer in JSON: one versioned object a line
+    #[arg(long, global = true)]
+    json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+    /// Say nothing on the way to the answer
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    Run(run::Args),
+    Resume(resume::Args),
+    Status(status::Args),
+    Why(why::Args),
+    History(history::Args),
+    Approve(decide::ApproveArgs),
+    Abort(decide::AbortArgs),
+    Rollback(rollback::Args),
+    Salvage(salvage::Args),
+    RepairNotes(repair_notes::Args),
+    Init(init::Args),
+    Demo(demo::Args),
+    Bench(bench::Args),
+    Completions(about::CompletionsArgs),
+    Man(about::ManArgs),
+}
+
+/// What a verb works with.
+struct Desk {
+    printer: Printer,
+    stop: Stop,
+    environment: Environment,
+    folder: PathBuf,
+}
+
+/// Runs the verb on the command line and says how it went; the exit code of the program.
+pub fn main() -> i32 {
+    let said = panic::catch_unwind(|| {
+        let cli = match Cli::try_parse() {
+            Ok(cli) => cli,
+            Err(error) => return usage(&error),
+        };
+        match cli.color {
+            Color::Auto => {}
+            Color::Always => anstream::ColorChoice::Always.write_global(),
+            Color::Never => anstream::ColorChoice::Never.write_global(),
+        }
+        let printer = Printer { json: cli.json, quiet: cli.quiet };
+        match perform(cli, printer) {
+            Ok(code) => code,
+            Err(error) => explain(&error, printer),
+        }
+    });
+    // The panic's own words are on stderr already; a person needs to know whose fault it is.
+    said.unwrap_or_else(|_| {
+        let failure = Failure::new(Code::Bug, "this is a bug of redgreen; your repository was left as it was")
+            .next("redgreen status, and please report what you see above");
+        Printer { json: false, quiet: false }.failure(&failure);
+        Code::Bug
+    }) as i32
+}
+
+fn perform(cli: Cli, printer: Printer) -> Result<Code> {
+    let stop = Stop::default();
+    listen(&stop)?;
+    let environment = Environment::read()?;
+    let folder = match cli.directory.or_else(|| environment.project_root.clone()) {
+        Some(folder) => folder,
+        None => std::env::current_dir().context("find the current folder")?,
+    };
+    let desk = Desk { printer, stop, environment, folder };
+    match cli.verb {
+        Verb::Run(args) => args.perform(&desk),
+        Verb::Resume(args) => args.perform(&desk),
+        Verb::Status(args) => args.perform(&desk),
+        Verb::Why(args) => args.perform(&desk),
+        Verb::History(args) => args.perform(&desk),
+        Verb::Approve(args) => args.perform(&desk),
+        Verb::Abort(args) => args.perform(&desk),
+        Verb::Rollback(args) => args.perform(&desk),
+        Verb::Salvage(args) => args.perform(&desk),
+        Verb::RepairNotes(args) => args.perform(&desk),
+        Verb::Init(args) => args.perform(&desk),
+        Verb::Demo(args) => args.perform(&desk),
+        Verb::Bench(args) => args.perform(&desk),
+        Verb::Completions(args) => Ok(args.perform(&desk, Cli::command())),
+        Verb::Man(args) => args.perform(&desk, Cli::command()),
+    }
+}
+
+impl Desk {
+    fn project(&self) -> Result<Project> {
+        ops::open(&self.folder, self.environment.clone(), &self.stop)
+    }
+
+    /// Watches a run: lines for a person on stderr, or the journal's own lines on stdout.
+    fn watch(&self) -> impl FnMut(&Line, &State) {
+        let printer = self.printer;
+        move |line: &Line, state: &State| {
+            if printer.json {
+                printer.json_line(line);
+            } else {
+                printer.talk(&view::moment(line, state));
+            }
+        }
+    }
+
+    /// The last words about a run that stopped.
+    fn stopped(&self, stopped: &Stopped) {
+        let next = ops::status::next_command(&stopped.state, false);
+        let mut text = format!("run {}  {}\n", stopped.folder.id, view::outcome(&stopped.outcome));
+        view::field(&mut text, "branch", &branch_line(stopped));
+        let spent = &stopped.state.spent;
+        view::field(&mut text, "spent", &view::cost(spent.tokens, spent.microdollars, 0));
+        view::field(&mut text, "kept in", &stopped.folder.path.display().to_string());
+        text.push_str(&view::next_line(&next));
+        let answer = ops::status::Status { version: 1, runs: vec![ops::status::overview(&stopped.folder, &stopped.state)] };
+        self.printer.answer(&text, &answer);
+    }
+}
+
+fn branch_line(stopped: &Stopped) -> String {
+    use redgreen_core::event::Outcome;
+    let run = &stopped.state.run;
+    match stopped.outcome {
+        Outcome::Merged | Outcome::Aborted => String::new(),
+        _ => format!("{}    (git diff {}...{})", run.branch, run.target, run.branch),
+    }
+}
+
+/// Ctrl-C once: stop cleanly. Twice: at once.
+fn listen(stop: &Stop) -> Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("listen to Ctrl-C")?;
+    let stop = stop.clone();
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            if stop.requested() {
+                stop.kill_all();
+                #[expect(clippy::exit, clippy::disallowed_methods, reason = "the user wants it to end now, not in main")]
+                std::process::exit(Code::Interrupted as i32);
+            }
+            stop.request();
+        }
+    });
+    Ok(())
+}
+
+fn usage(error: &clap::Error) -> Code {
+    error.print().ok();
+    if error.use_stderr() { Code::Usage } else { Code::Done }
+}
+
+fn explain(error: &anyhow::Error, printer: Printer) -> Code {
+    if error.chain().any(|cause| cause.is::<Interrupted>()) {
+        printer.failure(&Failure::new(Code::Interrupted, "interrupted").next("redgreen status"));
+        return Code::Interrupted;
+    }
+    match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+        Some(failure) => {
+            printer.failure(failure);
+            failure.code
+        }
+        None => {
+            let failure = Failure::environment(format!("{error:#}")).next("redgreen status");
+            printer.failure(&failure);
+            failure.code
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `redgreen history`.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops::history;
+use crate::view;
+
+/// List the handoffs, newest first
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen history\n  redgreen history --limit 100 --json\n  \
+                        git notes --ref=tdd-handoffs show HEAD^2")]
+pub(super) struct Args {
+    /// At most this many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let history = history::history(&desk.project()?, self.limit)?;
+        let mut text = String::new();
+        for entry in &history.handoffs {
+            let handoff = &entry.handoff;
+            let short = entry.commit.get(..10).unwrap_or(&entry.commit);
+            let result = match (&handoff.error, &handoff.verdict) {
+                (Some(error), _) => format!("error: {error}"),
+                (None, Some(ruling)) => ruling.codes.join(", "),
+                (None, None) => String::new(),
+            };
+            // Writing to a String cannot fail.
+            writeln!(
+                text,
+                "{short}  {}  {:>3} {:<9} {}  {result}",
+                view::date(entry.date),
+                handoff.cycle_number,
+                handoff.phase,
+                entry.subject
+            )
+            .ok();
+        }
+        if history.handoffs.is_empty() {
+            text.push_str("no handoff yet\n");
+        }
+        if history.more {
+            text.push_str(&view::next_line(&format!("redgreen history --limit {}", self.limit.saturating_mul(5))));
+        }
+        desk.printer.answer(&text, &history);
+        Ok(Code::Done)
+    }
+}

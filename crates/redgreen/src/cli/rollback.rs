@@ -1,0 +1,23 @@
+//! `redgreen rollback`.
+
+use anyhow::Result;
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops;
+
+/// Take an open run back to one of its accepted commits; what came after is kept under a salvage ref
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen history\n  redgreen rollback 3fa94c1b20")]
+pub(super) struct Args {
+    /// A commit of the run
+    commit: String,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let stopped = ops::rollback::rollback(&desk.project()?, &self.commit, &mut desk.watch())?;
+        desk.stopped(&stopped);
+        Ok(Code::Done)
+    }
+}

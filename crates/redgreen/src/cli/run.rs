@@ -1,0 +1,148 @@
+//! `redgreen run`: the main job, and the question at its end.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use redgreen_core::event::Outcome;
+
+use super::Desk;
+use crate::engine::Project;
+use crate::failure::Code;
+use crate::ops::{self, Stopped};
+use crate::view;
+
+/// Develop a feature test by test on a branch of its own; your checkout is not touched until you approve
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen run --script kata.toml \"add roman numerals\"\n  \
+                        redgreen run --script kata.toml --onto develop --json \"fix the leap year\"")]
+pub(super) struct Args {
+    /// What to build, in your own words
+    request: String,
+    /// The file a scripted agent plays (docs/book/scripted-agent.md)
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// The branch the result is meant for [default: the one that is checked out]
+    #[arg(long, value_name = "BRANCH")]
+    onto: Option<String>,
+    /// The name of the branch to work on [default: redgreen/<words of the request>-<id>]
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Do not ask at the end, even on a terminal
+    #[arg(long)]
+    no_input: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+#[derive(clap::Args, Debug, Default)]
+pub(super) struct LimitArgs {
+    /// Tries after the first one, in each phase
+    #[arg(long, value_name = "N")]
+    max_retries: Option<u32>,
+    /// Implementing turns in one GREEN
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_iterations: Option<u32>,
+    /// Stop, resumable, when this many tokens are spent
+    #[arg(long, value_name = "N")]
+    budget_tokens: Option<u64>,
+    /// Stop, resumable, when this much money is spent
+    #[arg(long, value_name = "USD")]
+    budget_usd: Option<f64>,
+    /// Stop, resumable, after this many seconds at work
+    #[arg(long, value_name = "SECONDS")]
+    deadline: Option<f64>,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let project = desk.project()?;
+        say_what_is_left_alone(desk, &project)?;
+        let request = ops::run::Request {
+            request: self.request,
+            script: self.script,
+            onto: self.onto,
+            branch: self.branch,
+            limits: self.limits.into(),
+        };
+        let stopped = ops::run::run(&project, &request, &mut desk.watch())?;
+        end(desk, &project, stopped, self.no_input)
+    }
+}
+
+impl From<LimitArgs> for ops::run::Limits {
+    fn from(args: LimitArgs) -> Self {
+        Self {
+            max_retries: args.max_retries,
+            max_iterations: args.max_iterations,
+            budget_tokens: args.budget_tokens,
+            budget_usd: args.budget_usd,
+            deadline: args.deadline,
+        }
+    }
+}
+
+/// Says how the run stopped; on a terminal, a run that waits for a human asks the one who is there.
+pub(super) fn end(desk: &Desk, project: &Project, stopped: Stopped, no_input: bool) -> Result<Code> {
+    desk.stopped(&stopped);
+    let here = !no_input && !desk.printer.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if stopped.outcome != Outcome::Waiting || !here {
+        return Ok(stopped.code());
+    }
+    let base = &stopped.state.run.base.tree;
+    desk.printer.talk(&project.git.diff_summary(base, &stopped.state.progress.head.tree)?);
+    match ask(desk)? {
+        Some(answer) => {
+            let id = Some(stopped.folder.id.as_str());
+            let decided = match answer {
+                Answer::Approve => ops::decide::approve(project, id, &mut desk.watch())?,
+                Answer::Abort => ops::decide::abort(project, id, &mut desk.watch())?,
+            };
+            desk.stopped(&decided);
+            Ok(decided.code())
+        }
+        None => Ok(stopped.code()),
+    }
+}
+
+enum Answer {
+    Approve,
+    Abort,
+}
+
+/// Asks until it is understood; an empty line or the end of input leaves the run waiting.
+fn ask(desk: &Desk) -> Result<Option<Answer>> {
+    const QUESTIONS_MAX: u32 = 10;
+    for _ in 0..QUESTIONS_MAX {
+        desk.printer.talk("approve (merge) or abort? [approve/abort, Enter decides later] ");
+        let mut line = String::new();
+        let count = std::io::stdin().lock().read_line(&mut line).context("read the answer")?;
+        match line.trim() {
+            "approve" => return Ok(Some(Answer::Approve)),
+            "abort" => return Ok(Some(Answer::Abort)),
+            "" => return Ok(None),
+            _ if count == 0 || desk.stop.requested() => return Ok(None),
+            other => desk.printer.talk(&format!("{other:?} is neither `approve` nor `abort`\n")),
+        }
+    }
+    Ok(None)
+}
+
+/// What a careful user wants to know before anything starts.
+fn say_what_is_left_alone(desk: &Desk, project: &Project) -> Result<()> {
+    let dirty = project.git.dirty_count()?;
+    let count = dirty.staged + dirty.unstaged + dirty.untracked;
+    if count > 0 {
+        desk.printer.talk(&format!(
+            "{}    {count} uncommitted changes in your checkout stay as they are and are not part of this run\n",
+            view::notice()
+        ));
+    }
+    if project.git.is_shallow() {
+        desk.printer.talk(&format!(
+            "{}    this clone is shallow; runs work, and `git fetch --unshallow` brings the rest of the history\n",
+            view::notice()
+        ));
+    }
+    Ok(())
+}

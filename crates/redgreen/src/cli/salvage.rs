@@ -1,0 +1,80 @@
+//! `redgreen salvage`.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops::salvage;
+use crate::view;
+
+/// List what was set aside before something was taken back, restore it to a branch, or drop it
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen salvage\n  redgreen salvage restore k3x9/1-gave-up --branch rescued\n  \
+                        redgreen salvage drop k3x9/1-gave-up")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    act: Option<Act>,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Act {
+    /// List what there is
+    List,
+    /// Make a branch of it; your checkout is not touched
+    Restore {
+        /// Its name, or a part of it that only one has
+        name: String,
+        /// The branch to make [default: salvage/<name>]
+        #[arg(long, value_name = "NAME")]
+        branch: Option<String>,
+    },
+    /// Let go of it for good
+    Drop {
+        /// Its name, or a part of it that only one has
+        name: String,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Done {
+    version: u32,
+    salvage: salvage::Item,
+    branch: Option<String>,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let project = desk.project()?;
+        match self.act.unwrap_or(Act::List) {
+            Act::List => {
+                let all = salvage::list(&project)?;
+                let mut text = String::new();
+                for item in &all.salvages {
+                    // Writing to a String cannot fail.
+                    writeln!(text, "{}  {}  {}", view::date(item.date), item.name, item.why).ok();
+                }
+                match all.salvages.first() {
+                    Some(first) => text.push_str(&view::next_line(&format!("redgreen salvage restore {}", first.name))),
+                    None => text.push_str("nothing was ever set aside here\n"),
+                }
+                desk.printer.answer(&text, &all);
+            }
+            Act::Restore { name, branch } => {
+                let (item, branch) = salvage::restore(&project, &name, branch.as_deref())?;
+                let next = view::next_line(&format!("git log -p {branch}"));
+                let text = format!("{} is on branch {branch}\n{next}", item.name);
+                desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: Some(branch) });
+            }
+            Act::Drop { name } => {
+                let item = salvage::drop(&project, &name)?;
+                let text = format!("{} is gone; until git collects it: git show {}\n", item.name, item.commit);
+                desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: None });
+            }
+        }
+        Ok(Code::Done)
+    }
+}

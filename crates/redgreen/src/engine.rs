@@ -1,0 +1,211 @@
+//! The one place where mind and hands meet: ask the mind for the next step, perform it, record what came of it. The
+//! intent is journalled before the effect and the event after it; every effect may be done again, so a run that was
+//! killed in between goes on as if nothing had happened.
+
+mod judging;
+mod landing;
+mod turning;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use redgreen_core::event::{Event, Outcome};
+use redgreen_core::state::{Situation, State};
+use redgreen_core::step::{self, Step};
+
+use crate::agent::Agent;
+use crate::config::{Environment, File};
+use crate::failure::Failure;
+use crate::git::{Git, Worktree};
+use crate::journal::{Journal, Line, RunFolder, Store};
+use crate::process::{Interrupted, Stop};
+use crate::runner::Suite;
+
+/// A repository, its settings, and where its runs are kept.
+#[derive(Debug)]
+pub struct Project {
+    pub git: Git,
+    pub store: Store,
+    pub file: File,
+    pub environment: Environment,
+    /// The folder for worktrees and build output of this repository.
+    pub workshop: PathBuf,
+    pub stop: Stop,
+}
+
+/// What watches a run: every line of the journal as it is written, with the state after it.
+pub type Observer<'a> = &'a mut dyn FnMut(&Line, &State);
+
+/// A run under way. While it lives, the run is locked.
+pub struct Engine<'a> {
+    project: &'a Project,
+    folder: RunFolder,
+    journal: Journal,
+    state: State,
+    agent: Option<Agent>,
+    observe: Observer<'a>,
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl<'a> Engine<'a> {
+    /// Begins a run with its first event.
+    pub fn begin(
+        project: &'a Project,
+        folder: RunFolder,
+        mut journal: Journal,
+        first: &Event,
+        agent: Option<Agent>,
+        observe: Observer<'a>,
+    ) -> Result<Self> {
+        let state = State::begin(first).map_err(|illegal| anyhow::anyhow!("begin a run with {}", illegal.event))?;
+        let line = journal.record(first, now())?;
+        observe(&line, &state);
+        Ok(Self { project, folder, journal, state, agent, observe })
+    }
+
+    /// Takes up a run where its journal ends.
+    pub fn reopen(
+        project: &'a Project,
+        folder: RunFolder,
+        journal: Journal,
+        state: State,
+        agent: Option<Agent>,
+        observe: Observer<'a>,
+    ) -> Self {
+        Self { project, folder, journal, state, agent, observe }
+    }
+
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Goes on until there is nothing left to do, and says why it stopped.
+    pub fn run(&mut self) -> Result<Outcome> {
+        loop {
+            let step = match step::next(&self.state) {
+                Step::Stop => break,
+                step if self.project.stop.requested() && !matches!(step, Step::Leave { .. }) => {
+                    Step::Leave { outcome: Outcome::Interrupted }
+                }
+                step => step,
+            };
+            self.intend(step.name())?;
+            match self.perform(&step) {
+                Ok(event) => self.record(&event)?,
+                // The step did not come to its end, so it is not recorded: the loop leaves, and resume does it again.
+                Err(error) if error.is::<Interrupted>() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.state.left.clone().context("the engine stopped without a reason")
+    }
+
+    /// Records something that was decided outside: a resume, a decision of the human.
+    pub fn record(&mut self, event: &Event) -> Result<()> {
+        let at = now();
+        let line = self.journal.record(event, at)?;
+        let state = self.state.clone().apply(event, at / 1000);
+        self.state = state.map_err(|illegal| {
+            anyhow::anyhow!("{} cannot happen while the run is {}", illegal.event, illegal.situation)
+        })?;
+        (self.observe)(&line, &self.state);
+        Ok(())
+    }
+
+    fn intend(&mut self, what: &str) -> Result<()> {
+        let line = self.journal.intend(what, now())?;
+        (self.observe)(&line, &self.state);
+        Ok(())
+    }
+
+    fn perform(&mut self, step: &Step) -> Result<Event> {
+        match step {
+            Step::Prepare { tree } => self.prepare(tree),
+            Step::Measure => self.measure(),
+            Step::Pause { ms } => {
+                self.project.stop.sleep(Duration::from_millis(*ms))?;
+                Ok(Event::Paused)
+            }
+            Step::Ask { assignment, time_ms } => self.ask(assignment, Duration::from_millis(*time_ms)),
+            Step::Judge { phase, answer, timeout_ms } => self.judge(*phase, answer, Duration::from_millis(*timeout_ms)),
+            Step::Lint => self.lint(),
+            Step::Restore { tree, why } => self.restore(tree, why),
+            Step::Record { file, text } => self.write_artifact(file, text),
+            Step::Commit { tree, message, at } => self.commit(tree, message, *at),
+            Step::Note { commit, handoff } => {
+                self.project.git.write_note(commit, &handoff.render())?;
+                Ok(Event::Noted { commit: commit.clone(), handoff: handoff.clone() })
+            }
+            Step::Merge { message } => self.merge(message),
+            Step::Discard => self.discard(),
+            Step::Leave { outcome } => self.leave(outcome),
+            Step::Stop => anyhow::bail!("there is nothing to perform"),
+        }
+    }
+
+    /// The run's worktree, and what keeps snapshots of it fast and safe.
+    fn worktree(&self) -> Worktree {
+        let litter = Suite::all_litter().map(str::to_owned).collect();
+        Worktree {
+            path: self.project.workshop.join(&self.folder.id),
+            private: self.folder.path.join("worktree"),
+            litter,
+        }
+    }
+
+    fn branch_ref(&self) -> String {
+        format!("refs/heads/{}", self.state.run.branch)
+    }
+
+    /// Keeps unaccepted work alive while nobody is at work on the run.
+    fn work_ref(&self) -> String {
+        format!("refs/redgreen/work/{}", self.folder.id)
+    }
+}
+
+impl Project {
+    /// Where a repository's worktrees go: a folder of its own below `root`, told apart by its path.
+    pub fn workshop(root: &Path, git: &Git) -> PathBuf {
+        let name = git.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        for byte in git.common_dir.as_os_str().as_encoded_bytes() {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        root.join(format!("{name}-{hash:016x}"))
+    }
+
+    /// Build output that test runs of all worktrees of this repository share.
+    pub fn cargo_target(&self) -> PathBuf {
+        self.workshop.join("cargo-target")
+    }
+}
+
+/// Why a run that has this state cannot be approved, or `None`.
+pub fn not_ready(state: &State) -> Option<Failure> {
+    let id = &state.run.id;
+    match &state.situation {
+        Situation::Waiting { .. } | Situation::Merging => None,
+        Situation::Ended(_) => Some(Failure::usage(format!("run {id} is over")).next("redgreen history")),
+        Situation::Discarding => {
+            Some(Failure::usage(format!("run {id} is being aborted")).next(format!("redgreen abort {id}")))
+        }
+        Situation::Measuring { .. }
+        | Situation::Unmeasurable { .. }
+        | Situation::Working { .. }
+        | Situation::Reverting { .. }
+        | Situation::Halted { .. } => Some(
+            Failure::usage(format!("run {id} is not done yet: it is in {}", state.phase()))
+                .next(format!("redgreen resume {id}")),
+        ),
+    }
+}
+
+fn elapsed_ms(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

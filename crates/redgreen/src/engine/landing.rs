@@ -1,0 +1,137 @@
+//! How a run ends: merged into the user's branch, discarded, or left for later. Nothing is thrown away without a ref
+//! that keeps it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use redgreen_core::agent::Trouble;
+use redgreen_core::change::{Change, ChangedPath, Class, Kind};
+use redgreen_core::event::{Event, Outcome};
+use redgreen_core::judge::{self, Evidence};
+use redgreen_core::phase::Phase;
+use redgreen_core::state::Situation;
+use redgreen_core::verdict::Decision;
+
+use super::{Engine, now};
+use crate::git::{Merge, MergeRequest, RefEdit, Settled};
+
+impl Engine<'_> {
+    /// Merges the run's branch into the branch it is meant for. If that branch moved meanwhile, the result of the merge
+    /// is tested first: two things that are right by themselves may be wrong together.
+    pub(super) fn merge(&mut self, message: &str) -> Result<Event> {
+        let git = &self.project.git;
+        let (target, head) = (self.state.run.target.clone(), self.state.progress.head.clone());
+        if let Settled::Merged { commit } = git.settle_merge(&target, &head.commit)? {
+            self.tidy_up(&head.commit)?;
+            return Ok(Event::Merged { commit });
+        }
+        let Some(tip) = git.read_ref(&format!("refs/heads/{target}"))? else {
+            return Ok(blocked("merge.target_gone", format!("the branch {target} is gone")));
+        };
+        if tip != self.state.run.base.commit
+            && let Some(trouble) = self.test_merged(&target, &tip)?
+        {
+            return Ok(Event::MergeBlocked { trouble });
+        }
+        let request = MergeRequest {
+            target: &target,
+            source: &head.commit,
+            message,
+            scratch: &self.project.workshop.join(format!("{}-merge", self.folder.id)),
+        };
+        match self.project.git.merge(&request)? {
+            Merge::Merged { commit } | Merge::AlreadyMerged { commit } => {
+                self.tidy_up(&head.commit)?;
+                Ok(Event::Merged { commit })
+            }
+            Merge::Conflicts { paths } => Ok(blocked(
+                "merge.conflicts",
+                format!("{target} has moved, and both sides changed {}", paths.join(", ")),
+            )),
+            Merge::Blocked { by, output } => Ok(blocked("merge.blocked", format!("{by}\n{output}"))),
+        }
+    }
+
+    /// Ends the run without a merge. The branch's commits stay under a salvage ref.
+    pub(super) fn discard(&mut self) -> Result<Event> {
+        let worktree = self.worktree();
+        let head = self.state.progress.head.clone();
+        let mut salvage = None;
+        if worktree.path.join(".git").exists() {
+            salvage = self.salvage_unless(&worktree, "aborted", &[&head.tree, &self.state.run.base.tree])?;
+        }
+        if head.commit != self.state.run.base.commit && salvage.is_none() {
+            salvage = Some(self.project.git.salvage(&self.folder.id, "aborted", &head.tree, &head.commit)?);
+        }
+        self.project.git.worktree_remove(&worktree.path)?;
+        self.tidy_up(&head.commit)?;
+        Ok(Event::Discarded { salvage })
+    }
+
+    /// Removes the worktree; work that is not accepted yet is kept under a ref until the run goes on.
+    pub(super) fn leave(&mut self, outcome: &Outcome) -> Result<Event> {
+        let git = &self.project.git;
+        let worktree = self.worktree();
+        if worktree.path.join(".git").exists() && self.state.prepared {
+            let expected = self.state.expected_tree().to_owned();
+            self.salvage_unless(&worktree, "interrupted", &[&expected, &self.state.progress.head.tree])?;
+            self.keep_work(&expected)?;
+        }
+        git.worktree_remove(&worktree.path)?;
+        if matches!(self.state.situation, Situation::Ended(_)) {
+            self.project.store.close(&self.folder)?;
+        }
+        Ok(Event::Left { outcome: outcome.clone() })
+    }
+
+    fn keep_work(&self, tree: &str) -> Result<()> {
+        let git = &self.project.git;
+        let head = &self.state.progress.head;
+        if tree == head.tree {
+            return Ok(());
+        }
+        let commit = git.commit_tree(tree, &[&head.commit], "redgreen: work that is not accepted yet\n", now() / 1000)?;
+        git.edit_refs(&[RefEdit::Set { name: &self.work_ref(), new: &commit }])?;
+        Ok(())
+    }
+
+    /// Tests what a merge with the moved branch would give; says why it may not be made.
+    fn test_merged(&mut self, target: &str, tip: &str) -> Result<Option<Trouble>> {
+        let head = self.state.progress.head.clone();
+        let tree = match self.project.git.merged_tree(tip, &head.commit)? {
+            Ok(tree) => tree,
+            Err(paths) => {
+                let message = format!("{target} has moved, and both sides changed {}", paths.join(", "));
+                return Ok(Some(Trouble { kind: "merge.conflicts".to_owned(), message }));
+            }
+        };
+        self.prepare(&head.tree)?;
+        self.project.git.restore(&self.worktree(), &head.commit, &tree)?;
+        let report = self.run_suite(Duration::from_millis(self.state.run.policy.red_timeout_ms))?;
+        let before = self.accepted_report()?;
+        self.project.git.worktree_remove(&self.worktree().path)?;
+        // To every test that passed before, a merge is what a refactoring is: it may not change anything.
+        let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
+        let change = Change { paths: vec![merged] };
+        let verdict =
+            judge::judge(Phase::Refactor, Evidence { change: &change, before: &before, after: &report, targets: &[] });
+        Ok((verdict.decision != Decision::Accepted).then(|| Trouble {
+            kind: "merge.tests_fail".to_owned(),
+            message: format!("{target} has moved, and merged with it the tests do not pass\n{}", verdict.sentences()),
+        }))
+    }
+
+    /// Takes the run's own refs away, now that their commits are kept elsewhere.
+    fn tidy_up(&self, head: &str) -> Result<()> {
+        let git = &self.project.git;
+        let branch = self.branch_ref();
+        git.edit_refs(&[RefEdit::Delete { name: &branch, old: head }])?;
+        git.edit_refs(&[RefEdit::Remove { name: &self.work_ref() }])?;
+        Ok(())
+    }
+}
+
+
+fn blocked(kind: &str, message: String) -> Event {
+    Event::MergeBlocked { trouble: Trouble { kind: kind.to_owned(), message } }
+}

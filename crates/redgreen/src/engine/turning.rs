@@ -1,0 +1,229 @@
+//! The agent's turn and everything that keeps it harmless: the worktree it works in, the snapshot of what it did, the
+//! way back, the commit when it was accepted.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use redgreen_core::agent::{Assignment, Failure as AgentFailure, Turn};
+use redgreen_core::event::{Event, Mark};
+use redgreen_core::phase::Phase;
+use redgreen_core::test_list;
+
+use super::{Engine, elapsed_ms};
+use crate::config;
+use crate::failure::Failure;
+use crate::git::{RefEdit, Swap, Worktree};
+use crate::process::Limits;
+
+/// What is kept of a set-up command's output, for the error message.
+const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
+const TRANSCRIPT_BYTES_MAX: usize = 4 << 20;
+
+impl Engine<'_> {
+    /// The worktree is there, at the accepted commit, and holds exactly `tree`; what it held otherwise is salvaged.
+    pub(super) fn prepare(&mut self, tree: &str) -> Result<Event> {
+        let worktree = self.worktree();
+        let head = self.state.progress.head.clone();
+        let mut notices = Vec::new();
+        let mut salvage = None;
+        self.make_branch(&head)?;
+        if worktree.path.join(".git").exists() && self.is_listed(&worktree.path)? {
+            salvage = self.salvage_unless(&worktree, "interrupted", &[tree, &head.tree])?;
+            self.project.git.restore(&worktree, &head.commit, tree)?;
+        } else {
+            self.project.git.worktree_remove(&worktree.path)?;
+            notices = self.project.git.worktree_add(&worktree, &head.commit)?;
+            self.project.git.restore(&worktree, &head.commit, tree)?;
+            self.set_up(&worktree)?;
+        }
+        Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })
+    }
+
+    pub(super) fn ask(&mut self, assignment: &Assignment, time: Duration) -> Result<Event> {
+        let worktree = self.worktree();
+        if assignment.phase == Phase::Plan {
+            tick_completed(&worktree.path, &assignment.completed)?;
+        }
+        let Some(agent) = &self.agent else {
+            return Err(Failure::usage("this run has no agent to go on with").next("redgreen resume --script FILE").into());
+        };
+        let started = Instant::now();
+        let env = self.agent_environment();
+        let taken = agent.take_turn(assignment, &worktree.path, &env, time, &self.project.stop)?;
+        let took_ms = elapsed_ms(started);
+        self.keep_transcript(assignment, &taken.transcript)?;
+        let snapshot = self.project.git.snapshot(&worktree, &self.state.progress.head.tree)?;
+        let turn = match snapshot.nested.first() {
+            Some(nested) => Turn::Failed {
+                failure: AgentFailure::Crash,
+                message: format!("it left a git repository of its own in {}", nested.display()),
+            },
+            None => taken.turn,
+        };
+        Ok(Event::Turned { role: assignment.role, turn, tree: snapshot.tree, cost: taken.cost, took_ms })
+    }
+
+    pub(super) fn restore(&mut self, tree: &str, why: &str) -> Result<Event> {
+        let worktree = self.worktree();
+        let head = self.state.progress.head.clone();
+        let salvage = self.salvage_unless(&worktree, why, &[tree, &head.tree])?;
+        self.project.git.restore(&worktree, &head.commit, tree)?;
+        Ok(Event::Restored { tree: tree.to_owned(), salvage })
+    }
+
+    pub(super) fn write_artifact(&mut self, file: &str, text: &str) -> Result<Event> {
+        let folder = self.folder.artifacts();
+        write(&folder, file, text.as_bytes())?;
+        Ok(Event::Recorded { file: format!("artifacts/{file}") })
+    }
+
+    /// One commit for the phase, whatever the agent committed itself. Its id follows from what the journal says, so
+    /// making it twice makes it once.
+    pub(super) fn commit(&mut self, tree: &str, message: &str, at: i64) -> Result<Event> {
+        let git = &self.project.git;
+        let head = &self.state.progress.head;
+        let commit = git.commit_tree(tree, &[&head.commit], message, at)?;
+        let branch = self.branch_ref();
+        let swap = git.edit_refs(&[RefEdit::Update { name: &branch, new: &commit, old: &head.commit }])?;
+        if swap == Swap::Lost && git.read_ref(&branch)?.as_deref() != Some(commit.as_str()) {
+            return Err(Failure::environment(format!("the branch {} was moved by someone else", self.state.run.branch))
+                .evidence(format!("redgreen left it at {}", head.commit))
+                .next(format!("git branch -f {} {}, then: redgreen resume", self.state.run.branch, head.commit))
+                .into());
+        }
+        git.restore(&self.worktree(), &commit, tree)?;
+        Ok(Event::Committed { mark: Mark { commit, tree: tree.to_owned() } })
+    }
+
+    /// Keeps what the worktree holds under a salvage ref, unless it is one of the known trees.
+    pub(super) fn salvage_unless(&self, worktree: &Worktree, why: &str, known: &[&str]) -> Result<Option<String>> {
+        let git = &self.project.git;
+        let head = &self.state.progress.head;
+        let held = git.snapshot(worktree, &head.tree)?.tree;
+        if known.contains(&held.as_str()) {
+            return Ok(None);
+        }
+        git.salvage(&self.folder.id, why, &held, &head.commit).map(Some)
+    }
+
+    fn make_branch(&self, head: &Mark) -> Result<()> {
+        let branch = self.branch_ref();
+        // It is there already on every later visit; the commit step knows what it has to point to.
+        self.project.git.edit_refs(&[RefEdit::Create { name: &branch, new: &head.commit }])?;
+        Ok(())
+    }
+
+    fn is_listed(&self, folder: &Path) -> Result<bool> {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        Ok(self.project.git.worktree_list()?.iter().any(|listed| listed.path == real || listed.path == folder))
+    }
+
+    /// A worktree has only what git holds; the rest is copied, linked or made.
+    fn set_up(&self, worktree: &Worktree) -> Result<()> {
+        let settings = &self.project.file.worktree;
+        for (paths, link) in [(&settings.copy, false), (&settings.link, true)] {
+            for path in paths {
+                bring(&self.project.git.root, &worktree.path, path, link)?;
+            }
+        }
+        let wall = Duration::from_millis(self.state.run.policy.setup_timeout_ms);
+        for line in &settings.setup {
+            let limits = Limits { wall, output_bytes_max: SETUP_OUTPUT_BYTES_MAX };
+            let mut program = config::setup_program(line, &worktree.path);
+            for (name, value) in self.agent_environment() {
+                program = program.env(name, value);
+            }
+            let output = program.output(limits, &self.project.stop)?;
+            if !output.success() {
+                let said = output.stderr_text() + &output.stdout_text();
+                return Err(Failure::environment(format!("the set-up command `{line}` failed ({:?})", output.exit))
+                    .evidence(last_lines(&said))
+                    .next(format!("correct worktree.setup in {}, then: redgreen resume", config::FILE))
+                    .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Agents build in a folder of their own: what they leave there is never used for a verdict.
+    fn agent_environment(&self) -> Vec<(String, String)> {
+        let target = self.project.workshop.join("cargo-target-agents");
+        vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string())]
+    }
+
+    fn keep_transcript(&self, assignment: &Assignment, transcript: &str) -> Result<()> {
+        let number: u32 = self.state.turns.values().sum::<u32>() + 1;
+        let name = format!("{number:03}-{}.md", assignment.role);
+        let mut end = transcript.len().min(TRANSCRIPT_BYTES_MAX);
+        while !transcript.is_char_boundary(end) {
+            end -= 1;
+        }
+        write(&self.folder.transcripts(), &name, transcript.get(..end).unwrap_or_default().as_bytes())
+    }
+}
+
+/// The last lines of an output, as evidence.
+pub(super) fn last_lines(output: &str) -> String {
+    const LINES_MAX: usize = 12;
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines.iter().skip(lines.len().saturating_sub(LINES_MAX)).copied().collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn write(folder: &Path, file: &str, bytes: &[u8]) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+    let path = folder.join(file);
+    fs::write(&path, bytes).with_context(|| format!("write {}", path.display()))
+}
+
+/// Ticks what is done before the planner looks at the list, so that it cannot forget to.
+fn tick_completed(worktree: &Path, completed: &[String]) -> Result<()> {
+    let path = worktree.join(test_list::FILE);
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+    let ticked = completed.iter().fold(text.clone(), |text, description| test_list::tick(&text, description));
+    if ticked != text {
+        fs::write(&path, ticked).with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Copies or links one path of the user's checkout; one that is not there is not missed.
+fn bring(from: &Path, to: &Path, path: &Path, link: bool) -> Result<()> {
+    let inside = path.is_relative() && !path.components().any(|part| part == std::path::Component::ParentDir);
+    if !inside {
+        return Err(Failure::usage(format!("{} in worktree.copy or worktree.link leaves the project", path.display()))
+            .next(format!("name paths relative to the project in {}", config::FILE))
+            .into());
+    }
+    let (source, target) = (from.join(path), to.join(path));
+    if !source.exists() || target.exists() {
+        return Ok(());
+    }
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+    }
+    if link {
+        return std::os::unix::fs::symlink(&source, &target).with_context(|| format!("link {}", target.display()));
+    }
+    copy(&source, &target)
+}
+
+fn copy(source: &Path, target: &Path) -> Result<()> {
+    let act = || format!("copy {}", source.display());
+    let facts = fs::symlink_metadata(source).with_context(act)?;
+    if facts.is_symlink() {
+        let to = fs::read_link(source).with_context(act)?;
+        return std::os::unix::fs::symlink(to, target).with_context(act);
+    }
+    if facts.is_dir() {
+        fs::create_dir_all(target).with_context(act)?;
+        for entry in fs::read_dir(source).with_context(act)? {
+            let entry = entry.with_context(act)?;
+            copy(&entry.path(), &target.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    fs::copy(source, target).with_context(act)?;
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! The verbs, each in a file of its own. Every face calls these and nothing below them; they give back values and print
+//! nothing.
+
+pub mod bench;
+pub mod decide;
+pub mod demo;
+pub mod history;
+pub mod init;
+pub mod notes;
+pub mod resume;
+pub mod rollback;
+pub mod run;
+pub mod salvage;
+pub mod status;
+pub mod why;
+
+use std::path::Path;
+
+use anyhow::Result;
+use redgreen_core::event::Outcome;
+use redgreen_core::state::State;
+
+use crate::agent::Agent;
+use crate::agent::script::Script;
+use crate::config::{self, Environment, File};
+use crate::engine::Project;
+use crate::failure::{Code, Failure};
+use crate::git::Git;
+use crate::journal::{self, KillAt, RunFolder, Store};
+use crate::process::Stop;
+
+/// Where a run stands after a verb has worked on it.
+#[derive(Debug)]
+pub struct Stopped {
+    pub outcome: Outcome,
+    pub state: State,
+    pub folder: RunFolder,
+}
+
+/// Opens the repository that holds `start`, with its settings.
+pub fn open(start: &Path, environment: Environment, stop: &Stop) -> Result<Project> {
+    let git = Git::open(start)?;
+    let file = File::read(&git.root)?;
+    let workshop = Project::workshop(&config::worktree_root(&file, &environment)?, &git);
+    let store = Store::new(&git.common_dir);
+    Ok(Project { git, store, file, environment, workshop, stop: stop.clone() })
+}
+
+impl Stopped {
+    pub fn code(&self) -> Code {
+        exit_code(&self.outcome)
+    }
+}
+
+/// The exit code a run's outcome stands for.
+pub fn exit_code(outcome: &Outcome) -> Code {
+    match outcome {
+        Outcome::Merged => Code::Done,
+        Outcome::Aborted | Outcome::GaveUp { .. } => Code::No,
+        Outcome::Waiting | Outcome::MergeBlocked { .. } | Outcome::Undecided { .. } => Code::Human,
+        Outcome::AgentUnusable { .. } | Outcome::BaselineUnusable { .. } => Code::Environment,
+        Outcome::BudgetSpent { .. } => Code::Budget,
+        Outcome::Interrupted => Code::Interrupted,
+    }
+}
+
+/// The run a verb means: the one that is named, or the only one that is not over.
+fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
+    if let Some(id) = named {
+        return project.store.find(id);
+    }
+    let mut open = project.store.open()?;
+    match (open.pop(), open.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(last), false) => {
+            let failure = Failure::usage(format!("{} runs are open here; name one", open.len() + 1));
+            let failure = open.iter().fold(failure, |failure, run| failure.evidence(run.id.clone()));
+            Err(failure.evidence(last.id).next("redgreen status").into())
+        }
+        (None, _) => {
+            Err(Failure::usage("no run is open here").next("redgreen run \"<what to build>\"").into())
+        }
+    }
+}
+
+/// The agent of a run: what the command line names, then the run's own script, then the settings.
+fn agent(project: &Project, flag: Option<&Path>, folder: Option<&RunFolder>) -> Result<(Agent, String)> {
+    let kept = folder.map(RunFolder::script).filter(|script| script.is_file());
+    let configured = project.file.agent.script.as_ref().map(|script| project.git.root.join(script));
+    let script = flag
+        .map(Path::to_owned)
+        .or(kept)
+        .or_else(|| project.environment.script.clone())
+        .or(configured)
+        .ok_or_else(|| {
+            Failure::usage("no agent is named")
+                .evidence("this version works with the scripted agent: a file that says what to write in each phase")
+                .next("redgreen run --script FILE \"<what to build>\", or see it work: redgreen demo")
+        })?;
+    let script = Script::read(&script)?;
+    let text = script.text().to_owned();
+    Ok((Agent::Scripted(script), text))
+}
+
+fn kill_at(project: &Project) -> Result<Option<KillAt>> {
+    let Some(text) = &project.environment.kill_at else { return Ok(None) };
+    match KillAt::parse(text) {
+        Some(kill_at) => Ok(Some(kill_at)),
+        None => Err(Failure::usage(format!("REDGREEN_KILL_AT is {text:?}"))
+            .evidence("it has to be before:N or after:N, N counting the journalled effects from 1")
+            .next("unset REDGREEN_KILL_AT")
+            .into()),
+    }
+}
+
+/// The state of a run, without taking part in it.
+fn state_of(folder: &RunFolder) -> Result<State> {
+    journal::read(folder)?.0.ok_or_else(|| {
+        Failure::environment(format!("run {} never began", folder.id))
+            .next(format!("redgreen abort {}", folder.id))
+            .into()
+    })
+}

@@ -1,0 +1,67 @@
+//! `redgreen approve` and `redgreen abort`: the human's word.
+
+use anyhow::{Context, Result};
+use redgreen_core::event::{Decision, Event};
+use redgreen_core::state::{Situation, State};
+
+use super::run::went_wrong;
+use super::{Stopped, kill_at, notes, pick};
+use crate::engine::{Engine, Observer, Project, not_ready};
+use crate::failure::Failure;
+use crate::journal::Journal;
+
+/// Merges a run that waits for it.
+pub fn approve(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
+    notes::check(project)?;
+    decide(project, run, Decision::Approve, observe)
+}
+
+/// Ends a run without a merge; its commits are kept under a salvage ref.
+pub fn abort(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
+    notes::check(project)?;
+    decide(project, run, Decision::Abort, observe)
+}
+
+fn decide(project: &Project, run: Option<&str>, decision: Decision, observe: Observer<'_>) -> Result<Stopped> {
+    let folder = pick(project, run)?;
+    let kill_at = kill_at(project)?;
+    let (journal, state) = Journal::open(&folder, kill_at)?;
+    let Some(state) = state else {
+        project.store.forget(&folder)?;
+        return Err(Failure::usage(format!("run {} never began; what was there of it is removed", folder.id)).into());
+    };
+    if let Some(failure) = refusal(&state, decision) {
+        return Err(failure.into());
+    }
+    let under_way = matches!(
+        (&state.situation, decision),
+        (Situation::Merging, Decision::Approve) | (Situation::Discarding, Decision::Abort)
+    );
+    let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
+    let event = if under_way { Event::Resumed { policy: None } } else { Event::Decided { decision } };
+    engine.record(&event).with_context(|| went_wrong(&folder))?;
+    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+}
+
+fn refusal(state: &State, decision: Decision) -> Option<Failure> {
+    match decision {
+        Decision::Approve => not_ready(state),
+        Decision::Abort => match state.situation {
+            Situation::Ended(_) => {
+                Some(Failure::usage(format!("run {} is over", state.run.id)).next("redgreen history"))
+            }
+            Situation::Merging => Some(
+                Failure::usage(format!("run {} is being merged", state.run.id))
+                    .next(format!("redgreen approve {}", state.run.id)),
+            ),
+            Situation::Measuring { .. }
+            | Situation::Unmeasurable { .. }
+            | Situation::Working { .. }
+            | Situation::Reverting { .. }
+            | Situation::Halted { .. }
+            | Situation::Waiting { .. }
+            | Situation::Discarding => None,
+        },
+    }
+}

@@ -1,0 +1,109 @@
+//! `redgreen demo`: develops a small kata in a scratch repository with the scripted agent and the real `cargo test`.
+//! Needs git and cargo; no key, no network.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::{Stopped, decide, run};
+use crate::config::Environment;
+use crate::engine::Observer;
+use crate::failure::Failure;
+use crate::process::{Limits, Program, Stop};
+
+/// The project the demo starts from.
+const FILES: [(&str, &str); 4] = [
+    ("Cargo.toml", include_str!("../../demo/Cargo.toml")),
+    (".gitignore", include_str!("../../demo/.gitignore")),
+    ("src/lib.rs", include_str!("../../demo/src/lib.rs")),
+    ("tests/numerals.rs", include_str!("../../demo/tests/numerals.rs")),
+];
+const SCRIPT: &str = include_str!("../../demo/kata.toml");
+/// There is no server to be gentle with.
+const SETTINGS: &str = "backoff = 0.0\n";
+const GIT: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 64 << 10 };
+
+pub struct Demo {
+    pub folder: PathBuf,
+    pub stopped: Stopped,
+}
+
+/// Makes the repository, develops the kata, approves it.
+pub fn demo(
+    folder: Option<&Path>,
+    environment: &Environment,
+    stop: &Stop,
+    observe: Observer<'_>,
+) -> Result<Demo> {
+    for program in ["git", "cargo"] {
+        if !environment.has_program(program) {
+            return Err(Failure::environment(format!("the demo needs {program}, which is not on the PATH"))
+                .next(if program == "cargo" { "install Rust: rustup.rs" } else { "install git" })
+                .into());
+        }
+    }
+    let folder = scratch(folder)?;
+    let project = folder.join("roman");
+    make_repository(&project, stop)?;
+    let script = folder.join("kata.toml");
+    fs::write(&script, SCRIPT).with_context(|| format!("write {}", script.display()))?;
+    let environment = Environment { worktrees: Some(folder.join("worktrees")), ..environment.clone() };
+    let opened = super::open(&project, environment, stop)?;
+    let request = run::Request {
+        request: "Convert numbers to Roman numerals".to_owned(),
+        script: Some(script),
+        ..run::Request::default()
+    };
+    let stopped = run::run(&opened, &request, observe)?;
+    let stopped = match stopped.outcome {
+        redgreen_core::event::Outcome::Waiting => decide::approve(&opened, Some(&stopped.folder.id), observe)?,
+        _ => stopped,
+    };
+    fs::remove_dir_all(folder.join("worktrees")).ok();
+    Ok(Demo { folder: project, stopped })
+}
+
+/// A folder of the demo's own; one that the user names has to be new or empty.
+fn scratch(named: Option<&Path>) -> Result<PathBuf> {
+    let Some(folder) = named else {
+        let made = tempfile::Builder::new().prefix("redgreen-demo-").tempdir().context("create a scratch folder")?;
+        return Ok(made.keep());
+    };
+    fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+    let empty = fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))?.next().is_none();
+    if !empty {
+        return Err(Failure::usage(format!("{} is not empty", folder.display()))
+            .next("redgreen demo --folder <a new folder>")
+            .into());
+    }
+    folder.canonicalize().with_context(|| format!("find {}", folder.display()))
+}
+
+fn make_repository(project: &Path, stop: &Stop) -> Result<()> {
+    for (name, text) in FILES.iter().chain(&[("redgreen.toml", SETTINGS)]) {
+        let path = project.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+        }
+        fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    }
+    // The user's own hooks, signing and identity are not the demo's business.
+    for arguments in [
+        &["init", "--quiet", "--initial-branch=main"][..],
+        &["config", "user.name", "redgreen demo"],
+        &["config", "user.email", "demo@redgreen.invalid"],
+        &["config", "commit.gpgsign", "false"],
+        &["config", "core.hooksPath", "/dev/null"],
+        &["add", "--all"],
+        &["commit", "--quiet", "--message", "chore: an empty kata"],
+    ] {
+        let git = Program::new("git").args(arguments).cwd(project).env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
+        let output = git.output(GIT, stop)?;
+        if !output.success() {
+            anyhow::bail!("git {}: {}", arguments.join(" "), output.stderr_text().trim());
+        }
+    }
+    Ok(())
+}

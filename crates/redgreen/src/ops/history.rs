@@ -1,0 +1,40 @@
+//! `redgreen history`: the handoffs, newest first.
+
+use anyhow::Result;
+use redgreen_core::handoff::Handoff;
+use serde::Serialize;
+
+use super::notes;
+use crate::engine::Project;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct History {
+    pub version: u32,
+    pub handoffs: Vec<Entry>,
+    /// There are older ones.
+    pub more: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    pub commit: String,
+    pub subject: String,
+    /// Seconds since 1970.
+    pub date: i64,
+    pub handoff: Handoff,
+}
+
+/// The last `limit` handoffs that can be reached from HEAD and from the branches of runs.
+pub fn history(project: &Project, limit: usize) -> Result<History> {
+    notes::check(project)?;
+    let found = project.git.notes().recent(limit.saturating_add(1))?;
+    let more = found.len() > limit;
+    let mut handoffs = Vec::new();
+    for note in found.into_iter().take(limit) {
+        let handoff = notes::readable(&note.commit, &note.text)?;
+        handoffs.push(Entry { commit: note.commit, subject: note.subject, date: note.date, handoff });
+    }
+    Ok(History { version: 1, handoffs, more })
+}

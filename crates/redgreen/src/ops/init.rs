@@ -1,0 +1,47 @@
+//! `redgreen init`: a `redgreen.toml` with every setting in it, commented out.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::config;
+use crate::engine::Project;
+use crate::failure::Failure;
+
+/// Every setting with its default.
+pub const TEMPLATE: &str = include_str!("../../redgreen.toml");
+
+/// Writes the file; one that is there already stays as it is.
+pub fn init(project: &Project) -> Result<PathBuf> {
+    let path = project.git.root.join(config::FILE);
+    match OpenOptions::new().write(true).create_new(true).open(&path) {
+        Ok(mut file) => {
+            file.write_all(TEMPLATE.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+            Ok(path)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            Err(Failure::usage(format!("{} exists already", path.display()))
+                .next("redgreen init --print")
+                .into())
+        }
+        Err(error) => Err(error).with_context(|| format!("create {}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Environment, File};
+
+    #[test]
+    fn the_template_is_valid_and_says_the_defaults() {
+        assert_eq!(File::parse(TEMPLATE).unwrap(), File::default());
+        let settings: String =
+            TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        let spelled_out = File::parse(&settings).unwrap();
+        let silent = Environment::default();
+        assert_eq!(spelled_out.policy(&silent).unwrap(), File::default().policy(&silent).unwrap());
+    }
+}

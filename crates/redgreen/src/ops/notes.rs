@@ -1,0 +1,141 @@
+//! `redgreen repair-notes`, and the check that sends people there: a verb that finds the notes damaged stops before it
+//! does anything.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context, Result};
+use redgreen_core::event::Event;
+use redgreen_core::handoff::{Handoff, NOTES_REF};
+use serde::Serialize;
+
+use crate::engine::Project;
+use crate::failure::Failure;
+use crate::git::Health;
+use crate::journal::{self, Body, RunFolder};
+
+const REPAIR: &str = "redgreen repair-notes";
+
+/// What a repair did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Repaired {
+    pub version: u32,
+    /// Notes that are as they should be.
+    pub sound: usize,
+    /// Commits whose note was written again from a journal.
+    pub rewritten: Vec<String>,
+    /// Notes nobody here knows the right text of; their text was moved to these files.
+    pub set_aside: Vec<String>,
+    /// The ref pointed to nothing and was made anew.
+    pub ref_was_dangling: bool,
+}
+
+/// Stops the verb when the notes ref, or the note of a run it may be about, cannot be used.
+pub fn check(project: &Project) -> Result<()> {
+    let mut folders = project.store.open()?;
+    if let Some(latest) = project.store.latest().filter(|latest| !folders.contains(latest)) {
+        folders.push(latest);
+    }
+    let mut expected = Vec::new();
+    for folder in &folders {
+        if let (Some(state), _) = journal::read(folder)?
+            && state.progress.handoff.is_some()
+        {
+            expected.push(state.progress.head.commit);
+        }
+    }
+    match project.git.notes().health()? {
+        Health::Dangling => Err(damaged(format!("{NOTES_REF} points to an object that is not there"))),
+        Health::Absent if !expected.is_empty() => {
+            Err(damaged(format!("{NOTES_REF} is gone, and {} runs have notes in it", expected.len())))
+        }
+        Health::Absent | Health::Fine if expected.is_empty() => Ok(()),
+        Health::Absent | Health::Fine => {
+            let commits: Vec<&str> = expected.iter().map(String::as_str).collect();
+            let notes = project.git.notes().read_many(&commits)?;
+            for commit in commits {
+                match notes.iter().find(|note| note.commit == commit) {
+                    Some(note) => drop(readable(commit, &note.text)?),
+                    None => return Err(damaged(format!("the note of commit {commit} is gone"))),
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The handoff a note holds, or an error that names the way out.
+pub fn readable(commit: &str, text: &str) -> Result<Handoff> {
+    Handoff::parse(text).map_err(|why| damaged(format!("the note of commit {commit} cannot be used: {why}")))
+}
+
+/// Puts the notes right from the journals. What cannot be put right is moved aside, never thrown away.
+pub fn repair(project: &Project) -> Result<Repaired> {
+    let notes = project.git.notes();
+    let mut repaired = Repaired { version: 1, ..Repaired::default() };
+    if notes.health()? == Health::Dangling {
+        repaired.ref_was_dangling = true;
+        notes.delete_ref()?;
+    }
+    let known = known_handoffs(project)?;
+    let mut present: BTreeMap<String, String> =
+        notes.all()?.into_iter().map(|note| (note.commit, note.text)).collect();
+    for (commit, handoff) in &known {
+        let text = present.remove(commit);
+        if text.as_deref().is_some_and(|text| Handoff::parse(text).is_ok()) {
+            repaired.sound += 1;
+        } else if project.git.resolve(&format!("{commit}^{{commit}}"))?.is_some() {
+            if let Some(text) = text {
+                repaired.set_aside.push(set_aside(project, commit, &text)?);
+            }
+            notes.write(commit, &handoff.render())?;
+            repaired.rewritten.push(commit.clone());
+        }
+    }
+    for (commit, text) in present {
+        if Handoff::parse(&text).is_ok() {
+            repaired.sound += 1;
+        } else {
+            repaired.set_aside.push(set_aside(project, &commit, &text)?);
+            notes.remove(&commit)?;
+        }
+    }
+    Ok(repaired)
+}
+
+/// The last handoff each journal has for each commit.
+fn known_handoffs(project: &Project) -> Result<BTreeMap<String, Handoff>> {
+    let mut known = BTreeMap::new();
+    for folder in project.store.all()? {
+        for (commit, handoff) in handoffs_of(&folder) {
+            known.insert(commit, handoff);
+        }
+    }
+    Ok(known)
+}
+
+/// A journal that cannot be read has nothing to say here; the verbs that need it say so themselves.
+fn handoffs_of(folder: &RunFolder) -> Vec<(String, Handoff)> {
+    let Ok((_, lines)) = journal::read(folder) else { return Vec::new() };
+    let noted = lines.into_iter().filter_map(|line| match line.body {
+        Body::Event(event) => match *event {
+            Event::Noted { commit, handoff } => Some((commit, *handoff)),
+            _ => None,
+        },
+        Body::Intent { .. } => None,
+    });
+    noted.collect()
+}
+
+fn set_aside(project: &Project, commit: &str, text: &str) -> Result<String> {
+    let folder = project.git.common_dir.join("redgreen/notes-set-aside");
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let path = folder.join(format!("{commit}.txt"));
+    fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    Ok(path.display().to_string())
+}
+
+fn damaged(what: String) -> anyhow::Error {
+    Failure::environment(what).evidence("nothing was done").next(REPAIR).into()
+}

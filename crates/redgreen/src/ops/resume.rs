@@ -1,0 +1,128 @@
+//! `redgreen resume`: goes on where a run stopped, from its journal; or, on another clone, from its last note.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use redgreen_core::brief::Brief;
+use redgreen_core::event::{Event, Mark, Run};
+use redgreen_core::handoff::Handoff;
+
+use super::run::{Limits, keep_script, went_wrong};
+use super::{Stopped, agent, kill_at, notes, pick, state_of};
+use crate::engine::{Engine, Observer, Project};
+use crate::failure::Failure;
+use crate::git::RefEdit;
+use crate::journal::{Journal, RunFolder};
+
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub run: Option<String>,
+    pub script: Option<PathBuf>,
+    pub limits: Limits,
+}
+
+pub fn resume(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
+    notes::check(project)?;
+    let local = pick(project, request.run.as_deref());
+    match local {
+        Ok(folder) => reopen(project, request, folder, observe),
+        Err(error) => match find_elsewhere(project, request.run.as_deref())? {
+            Some(found) => adopt(project, request, found, observe),
+            None => Err(error),
+        },
+    }
+}
+
+fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Observer<'_>) -> Result<Stopped> {
+    let kill_at = kill_at(project)?;
+    let state = state_of(&folder)?;
+    if state.is_over() && state.left.is_some() {
+        return Err(Failure::usage(format!("run {} is over", folder.id)).next("redgreen history").into());
+    }
+    let (agent, script) = agent(project, request.script.as_deref(), Some(&folder))?;
+    let (journal, state) = Journal::open(&folder, kill_at)?;
+    let state = state.context("the run's journal is empty")?;
+    if request.script.is_some() {
+        keep_script(&folder, &script)?;
+    }
+    let policy = request.limits.over(state.run.policy.clone())?;
+    let policy = (policy != state.run.policy).then(|| Box::new(policy));
+    let mut engine = Engine::reopen(project, folder.clone(), journal, state, Some(agent), observe);
+    engine.record(&Event::Resumed { policy }).with_context(|| went_wrong(&folder))?;
+    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+}
+
+/// A run of another clone: its branch, the tip of it, and the note there.
+struct Elsewhere {
+    tip: String,
+    handoff: Handoff,
+}
+
+/// Looks at the tips of redgreen's branches, local and fetched, for a handoff that is not the last.
+fn find_elsewhere(project: &Project, id: Option<&str>) -> Result<Option<Elsewhere>> {
+    let tips = project.git.run_branch_tips()?;
+    let commits: Vec<&str> = tips.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for note in project.git.notes().read_many(&commits)? {
+        let handoff = notes::readable(&note.commit, &note.text)?;
+        let wanted = id.is_none_or(|id| handoff.run.id.starts_with(id) || handoff.run.id.ends_with(id));
+        let here = project.store.find(&handoff.run.id).is_ok();
+        if wanted && !here && !found.iter().any(|known: &Elsewhere| known.handoff.run.id == handoff.run.id) {
+            found.push(Elsewhere { tip: note.commit, handoff });
+        }
+    }
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(Some(only)),
+        (Some(last), false) => {
+            let failure = Failure::usage("several runs of other clones can be taken over; name one");
+            let failure = found.iter().fold(failure, |failure, known| failure.evidence(known.handoff.run.id.clone()));
+            Err(failure.evidence(last.handoff.run.id).next("redgreen resume <run>").into())
+        }
+        (None, _) => Ok(None),
+    }
+}
+
+fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observer<'_>) -> Result<Stopped> {
+    let Elsewhere { tip, handoff } = found;
+    let git = &project.git;
+    let kill_at = kill_at(project)?;
+    let policy = request.limits.over(project.file.policy(&project.environment)?)?;
+    let (agent, script) = agent(project, request.script.as_deref(), None)?;
+    git.identity()?;
+    for (what, commit) in [("it started from", &handoff.run.base), ("it stopped at", &tip)] {
+        if git.resolve(&format!("{commit}^{{commit}}"))?.is_none() {
+            return Err(Failure::environment(format!("the commit that run {} {what} is not here", handoff.run.id))
+                .evidence(commit.clone())
+                .next("git fetch --all, then: redgreen resume")
+                .into());
+        }
+    }
+    if !git.branch_exists(&handoff.run.target)? {
+        return Err(Failure::environment(format!("run {} is meant for {}, which is no branch here", handoff.run.id, handoff.run.target))
+            .next(format!("git branch {} origin/{}", handoff.run.target, handoff.run.target))
+            .into());
+    }
+    let run = Run {
+        id: handoff.run.id.clone(),
+        brief: Brief { request: handoff.run.request.clone() },
+        policy,
+        base: Mark { commit: handoff.run.base.clone(), tree: git.tree_of(&handoff.run.base)? },
+        target: handoff.run.target.clone(),
+        branch: handoff.run.branch.clone(),
+        agent: agent.name(),
+        linters: project.file.linters(&git.root, &project.environment),
+    };
+    let head = Mark { tree: git.tree_of(&tip)?, commit: tip };
+    let branch = format!("refs/heads/{}", run.branch);
+    if git.read_ref(&branch)?.is_none() {
+        git.edit_refs(&[RefEdit::Create { name: &branch, new: &head.commit }])?;
+    }
+    let folder = project.store.adopt(&run.id)?;
+    keep_script(&folder, &script)?;
+    let (journal, _) = Journal::open(&folder, kill_at)?;
+    let first = Event::Adopted { run: Box::new(run), head, handoff: Box::new(handoff) };
+    let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe)?;
+    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+}

@@ -1,0 +1,40 @@
+//! `redgreen rollback <commit>`: takes an open run back to one of its accepted commits. What came after is salvaged.
+
+use anyhow::{Context, Result};
+use redgreen_core::handoff::NOTES_REF;
+
+use super::run::went_wrong;
+use super::{Stopped, kill_at, notes};
+use crate::engine::{Engine, Observer, Project};
+use crate::failure::Failure;
+use crate::journal::Journal;
+
+pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Result<Stopped> {
+    notes::check(project)?;
+    let git = &project.git;
+    let id = git.resolve(&format!("{commit}^{{commit}}"))?.ok_or_else(|| {
+        Failure::usage(format!("there is no commit {commit:?}")).next("redgreen history")
+    })?;
+    let text = git.notes().read(&id)?.ok_or_else(|| {
+        Failure::usage(format!("{commit} has no handoff note in {NOTES_REF}"))
+            .evidence("a run can go back to a commit of its own only")
+            .next("redgreen history")
+    })?;
+    let handoff = notes::readable(&id, &text)?;
+    let folder = project.store.find(&handoff.run.id)?;
+    let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
+    let state = state.context("the run's journal is empty")?;
+    if state.is_over() {
+        return Err(Failure::usage(format!("run {} is over; its commits are part of your history", folder.id))
+            .next("git revert -m 1 <merge commit>")
+            .into());
+    }
+    if !state.trail.iter().any(|waypoint| waypoint.progress.head.commit == id) {
+        return Err(Failure::usage(format!("run {} never stood at {commit}, or was rolled back beyond it", folder.id))
+            .next("redgreen history")
+            .into());
+    }
+    let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
+    let outcome = engine.roll_back(&id).with_context(|| went_wrong(&folder))?;
+    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+}

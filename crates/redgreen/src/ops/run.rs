@@ -1,0 +1,181 @@
+//! `redgreen run`: from a request to a branch that waits for a human.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use redgreen_core::brief::Brief;
+use redgreen_core::event::{Event, Mark, Run};
+use redgreen_core::policy::Policy;
+
+use super::{Stopped, agent, kill_at, notes};
+use crate::engine::{Engine, Observer, Project, now};
+use crate::failure::Failure;
+use crate::git::Head;
+use crate::journal::{Journal, RunFolder};
+use crate::runner;
+
+/// What the user asked for on the command line.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub request: String,
+    pub script: Option<PathBuf>,
+    /// The branch the result is meant for; the one that is checked out, if not named.
+    pub onto: Option<String>,
+    /// The branch to work on; made up, if not named.
+    pub branch: Option<String>,
+    pub limits: Limits,
+}
+
+/// Limits from the command line, which win over the settings.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    pub max_retries: Option<u32>,
+    pub max_iterations: Option<u32>,
+    pub budget_tokens: Option<u64>,
+    pub budget_usd: Option<f64>,
+    pub deadline: Option<f64>,
+}
+
+/// Checks everything that can be checked before anything is made, then works until the run stops.
+pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
+    let brief = brief(&request.request)?;
+    let policy = request.limits.over(project.file.policy(&project.environment)?)?;
+    let kill_at = kill_at(project)?;
+    let (agent, script) = agent(project, request.script.as_deref(), None)?;
+    let (base, target) = starting_point(project, request)?;
+    project.git.identity()?;
+    runner::detect(&project.git.root)?;
+    notes::check(project)?;
+    if let Some(branch) = &request.branch {
+        check_branch(project, branch)?;
+    }
+
+    let folder = project.store.create(now())?;
+    let started = begin(project, request, brief, policy, base, target, &agent.name(), &folder)
+        .and_then(|first| keep_script(&folder, &script).map(|()| first))
+        .and_then(|first| Journal::open(&folder, kill_at).map(|(journal, _)| (first, journal)));
+    let (first, journal) = match started {
+        Ok(started) => started,
+        Err(error) => {
+            // Nothing has begun; a folder without a story would only confuse.
+            project.store.forget(&folder).ok();
+            return Err(error);
+        }
+    };
+    let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe)?;
+    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+}
+
+/// What to say about a run that could not go on for a reason outside.
+pub(super) fn went_wrong(folder: &RunFolder) -> String {
+    format!("run {} stopped; nothing is lost: redgreen resume {}", folder.id, folder.id)
+}
+
+pub(super) fn keep_script(folder: &RunFolder, script: &str) -> Result<()> {
+    fs::write(folder.script(), script).with_context(|| format!("write {}", folder.script().display()))
+}
+
+impl Limits {
+    pub(super) fn over(&self, mut policy: Policy) -> Result<Policy> {
+        if let Some(retries) = self.max_retries {
+            let iterations_follow = policy.iterations_max == policy.retries_max.saturating_add(1);
+            policy.retries_max = retries;
+            if iterations_follow {
+                policy.iterations_max = retries.saturating_add(1);
+            }
+        }
+        if let Some(iterations) = self.max_iterations {
+            policy.iterations_max = iterations;
+        }
+        if self.budget_tokens.is_some() {
+            policy.budget.tokens = self.budget_tokens;
+        }
+        if let Some(usd) = self.budget_usd {
+            policy.budget.microdollars = Some(crate::config::microdollars(usd, "--budget-usd")?);
+        }
+        if let Some(seconds) = self.deadline {
+            policy.budget.work_ms = Some(crate::config::milliseconds(seconds, "--deadline")?);
+        }
+        Ok(policy)
+    }
+}
+
+fn brief(request: &str) -> Result<Brief> {
+    const REQUEST_CHARS_MAX: usize = 100_000;
+    let request = request.trim();
+    if request.is_empty() {
+        return Err(Failure::usage("the request is empty").next("redgreen run \"<what to build>\"").into());
+    }
+    if request.chars().count() > REQUEST_CHARS_MAX {
+        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters")).into());
+    }
+    Ok(Brief { request: request.to_owned() })
+}
+
+/// The commit to start from and the branch the result is meant for.
+fn starting_point(project: &Project, request: &Request) -> Result<(String, String)> {
+    let Head { commit, branch } = project.git.head()?;
+    match (&request.onto, branch) {
+        (Some(onto), _) => match project.git.read_ref(&format!("refs/heads/{onto}"))? {
+            Some(tip) => Ok((tip, onto.clone())),
+            None => {
+                Err(Failure::usage(format!("there is no branch {onto:?} to develop for")).next("git branch --list").into())
+            }
+        },
+        (None, Some(branch)) => Ok((commit, branch)),
+        (None, None) => Err(Failure::environment(format!("HEAD is detached at {}", short(&commit)))
+            .evidence("redgreen has to know the branch that the result is meant for")
+            .next("git switch -c <name>, or name a branch: redgreen run --onto <branch> …")
+            .into()),
+    }
+}
+
+fn check_branch(project: &Project, branch: &str) -> Result<()> {
+    if !project.git.is_branch_name(branch)? {
+        return Err(Failure::usage(format!("{branch:?} cannot be the name of a branch"))
+            .next("redgreen run --branch <another name> …")
+            .into());
+    }
+    if project.git.branch_exists(branch)? {
+        return Err(Failure::usage(format!("the branch {branch:?} exists already"))
+            .next("redgreen run --branch <another name> …, or leave --branch away")
+            .into());
+    }
+    Ok(())
+}
+
+#[expect(clippy::too_many_arguments, reason = "each one is a fact of the run's first line, and named there")]
+fn begin(
+    project: &Project,
+    request: &Request,
+    brief: Brief,
+    policy: Policy,
+    base: String,
+    target: String,
+    agent: &str,
+    folder: &RunFolder,
+) -> Result<Event> {
+    let tree = project.git.tree_of(&base)?;
+    let tail = folder.id.rsplit('-').next().unwrap_or_default();
+    let branch = match &request.branch {
+        Some(branch) => branch.clone(),
+        None => format!("redgreen/{}-{tail}", brief.slug()),
+    };
+    let run = Run {
+        id: folder.id.clone(),
+        brief,
+        policy,
+        base: Mark { commit: base, tree },
+        target,
+        branch,
+        agent: agent.to_owned(),
+        linters: project.file.linters(&project.git.root, &project.environment),
+    };
+    Ok(Event::Started { run: Box::new(run) })
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}

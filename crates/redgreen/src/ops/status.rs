@@ -1,0 +1,126 @@
+//! `redgreen status`: the runs that are not over, and the last one. Costs the same however long the history is.
+
+use anyhow::Result;
+use redgreen_core::agent::Trouble;
+use redgreen_core::brief::TestCase;
+use redgreen_core::event::Outcome;
+use redgreen_core::phase::Phase;
+use redgreen_core::policy::Spent;
+use redgreen_core::state::{Situation, State};
+use serde::Serialize;
+
+use super::notes;
+use crate::engine::Project;
+use crate::journal::{self, RunFolder};
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub version: u32,
+    pub runs: Vec<Overview>,
+}
+
+/// One run at a glance.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overview {
+    pub id: String,
+    pub request: String,
+    pub phase: Phase,
+    pub cycle: u32,
+    pub current_test: Option<TestCase>,
+    pub completed_tests: Vec<String>,
+    pub pending_tests: Vec<String>,
+    /// A process is at work on it now.
+    pub at_work: bool,
+    pub situation: String,
+    /// Why it stopped, if it did.
+    pub outcome: Option<Outcome>,
+    pub trouble: Option<Trouble>,
+    pub branch: String,
+    pub target: String,
+    pub head: String,
+    pub spent: Spent,
+    pub folder: String,
+    /// The command to type next.
+    pub next: String,
+}
+
+pub fn status(project: &Project, named: Option<&str>, all: bool) -> Result<Status> {
+    notes::check(project)?;
+    let folders = match named {
+        Some(id) => vec![project.store.find(id)?],
+        None if all => project.store.all()?,
+        None => {
+            let mut open = project.store.open()?;
+            if let Some(latest) = project.store.latest().filter(|latest| !open.contains(latest)) {
+                open.push(latest);
+            }
+            open
+        }
+    };
+    let mut runs = Vec::new();
+    for folder in folders {
+        if let (Some(state), _) = journal::read(&folder)? {
+            runs.push(overview(&folder, &state));
+        }
+    }
+    Ok(Status { version: 1, runs })
+}
+
+pub fn overview(folder: &RunFolder, state: &State) -> Overview {
+    let at_work = journal::is_busy(folder);
+    Overview {
+        id: state.run.id.clone(),
+        request: state.run.brief.request.clone(),
+        phase: state.phase(),
+        cycle: state.progress.cycle,
+        current_test: state.progress.current.clone(),
+        completed_tests: state.progress.completed.clone(),
+        pending_tests: state.progress.pending.clone(),
+        at_work,
+        situation: state.situation.name().to_owned(),
+        outcome: state.left.clone(),
+        trouble: trouble(state),
+        branch: state.run.branch.clone(),
+        target: state.run.target.clone(),
+        head: state.progress.head.commit.clone(),
+        spent: state.spent.clone(),
+        folder: folder.path.display().to_string(),
+        next: next_command(state, at_work),
+    }
+}
+
+/// The command a person should type next for a run in this state.
+pub fn next_command(state: &State, at_work: bool) -> String {
+    let id = &state.run.id;
+    if at_work {
+        return format!("redgreen why {id}");
+    }
+    match &state.situation {
+        Situation::Waiting { trouble: None } | Situation::Merging => {
+            format!("redgreen approve {id}    (or: redgreen abort {id})")
+        }
+        Situation::Waiting { trouble: Some(_) } => {
+            format!("put right what stood in the way, then: redgreen approve {id}    (or: redgreen abort {id})")
+        }
+        Situation::Discarding => format!("redgreen abort {id}"),
+        Situation::Ended(_) => "redgreen history".to_owned(),
+        Situation::Measuring { .. }
+        | Situation::Unmeasurable { .. }
+        | Situation::Working { .. }
+        | Situation::Reverting { .. }
+        | Situation::Halted { .. } => format!("redgreen resume {id}"),
+    }
+}
+
+fn trouble(state: &State) -> Option<Trouble> {
+    match &state.situation {
+        Situation::Working { attempt, .. } => attempt.trouble.clone(),
+        Situation::Unmeasurable { trouble, .. }
+        | Situation::Reverting { trouble, .. }
+        | Situation::Halted { trouble, .. } => Some(trouble.clone()),
+        Situation::Waiting { trouble } => trouble.clone(),
+        Situation::Measuring { .. } | Situation::Merging | Situation::Discarding | Situation::Ended(_) => None,
+    }
+}

@@ -1,0 +1,99 @@
+//! `redgreen why`: the present state of a run on one screen: phase, gate, command, decisive line, who is at fault, what
+//! happens next.
+
+use anyhow::Result;
+use redgreen_core::event::Event;
+use redgreen_core::phase::Phase;
+use redgreen_core::verdict::{Reason, Side, Verdict};
+use serde::Serialize;
+
+use super::status::{Overview, overview};
+use super::{notes, pick};
+use crate::engine::Project;
+use crate::failure::Failure;
+use crate::journal::{self, Body, Line};
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Why {
+    pub version: u32,
+    pub run: Overview,
+    /// What has to hold for the phase to be accepted.
+    pub gate: &'static str,
+    /// The last verdict, if there was one.
+    pub verdict: Option<LastVerdict>,
+    /// What is being done now, or was being done when it stopped.
+    pub doing: Option<String>,
+    pub artifacts: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastVerdict {
+    pub phase: Phase,
+    pub verdict: Verdict,
+    /// What was run, how it ended, how long it took.
+    pub ran: Option<String>,
+    pub side: Side,
+    pub next_step: &'static str,
+}
+
+pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
+    notes::check(project)?;
+    let folder = match (named, project.store.latest()) {
+        (None, Some(latest)) if project.store.open()?.is_empty() => latest,
+        (named, _) => pick(project, named)?,
+    };
+    let (state, lines) = journal::read(&folder)?;
+    let state = state.ok_or_else(|| Failure::usage(format!("run {} never began", folder.id)))?;
+    Ok(Why {
+        version: 1,
+        gate: gate(state.phase()),
+        verdict: last_verdict(&lines),
+        doing: lines.iter().rev().find_map(|line| match &line.body {
+            Body::Intent { intent } => Some(intent.clone()),
+            Body::Event(_) => None,
+        }),
+        artifacts: lines
+            .iter()
+            .filter_map(|line| match &line.body {
+                Body::Event(event) => match event.as_ref() {
+                    Event::Recorded { file } => Some(folder.path.join(file).display().to_string()),
+                    _ => None,
+                },
+                Body::Intent { .. } => None,
+            })
+            .collect(),
+        run: overview(&folder, &state),
+    })
+}
+
+fn last_verdict(lines: &[Line]) -> Option<LastVerdict> {
+    lines.iter().rev().find_map(|line| match &line.body {
+        Body::Event(event) => match event.as_ref() {
+            Event::Judged { phase, verdict, report, .. } => {
+                let code = verdict.first().map(|Reason { code, .. }| *code);
+                Some(LastVerdict {
+                    phase: *phase,
+                    verdict: verdict.clone(),
+                    ran: report.as_ref().map(|report| report.summary.clone()),
+                    side: code.map_or(Side::Nobody, |code| code.side()),
+                    next_step: code.map_or("", |code| code.next_step()),
+                })
+            }
+            _ => None,
+        },
+        Body::Intent { .. } => None,
+    })
+}
+
+/// The rule of each phase, in one sentence.
+fn gate(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Plan => "test-list.md names an open test, and nothing else was changed",
+        Phase::Red => "the new test fails, and every other test passes",
+        Phase::Green => "every test passes, none is missing or skipped, and no test was changed",
+        Phase::Refactor => "every test still passes, and none is missing",
+        Phase::Complete => "a human approves",
+    }
+}
