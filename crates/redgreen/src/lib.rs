@@ -2,4 +2,5 @@
 //! below acts and never decides. `docs/ARCHITECTURE.md` shows the house.
 
 pub mod failure;
+pub mod git;
 pub mod process;
