@@ -89,7 +89,7 @@ impl Git {
 }
 
 /// Removes one file, or a nested repository, and the folders that this leaves empty. Git followed no link to find it.
-fn remove_untracked(folder: &Path, name: &[u8]) -> Result<()> {
+pub(super) fn remove_untracked(folder: &Path, name: &[u8]) -> Result<()> {
     let path = inside(folder, name.strip_suffix(b"/").unwrap_or(name));
     let removed = if name.ends_with(b"/") {
         remove_folder(&path)

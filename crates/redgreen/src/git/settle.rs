@@ -1,11 +1,14 @@
 //! After a crash: what became of a merge, and an end to one that was left half-way.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::Git;
 use super::landing::{Landing, temporary};
+use super::restore::remove_untracked;
+use super::{Changed, Git, Status};
 use crate::failure::Failure;
 
 /// What became of a merge that nobody saw the end of. No trace of it is left but a finished one.
@@ -17,6 +20,15 @@ pub enum Settled {
     TakenBack,
     /// It never began.
     Untouched,
+}
+
+#[derive(PartialEq, Eq)]
+enum Traces {
+    Nothing,
+    /// The index holds the merged tree.
+    Index,
+    /// Only these changes reached the files.
+    Files(Vec<Changed>),
 }
 
 impl Git {
@@ -36,52 +48,124 @@ impl Git {
         if self.contains(&now, source)? {
             return Ok(Settled::Merged { commit: now });
         }
-        let landing = self.landing(target)?;
-        match landing {
-            Some(landing) if self.half_merged(&landing, &now, source)? => {
-                self.take_back(&landing)?;
-                Ok(Settled::TakenBack)
-            }
-            _ if was_there => Ok(Settled::TakenBack),
-            _ => Ok(Settled::Untouched),
-        }
+        let half = match self.landing(target)? {
+            Some(landing) => self.take_back(&landing, &now, source)?,
+            None => false,
+        };
+        Ok(if half || was_there {
+            Settled::TakenBack
+        } else {
+            Settled::Untouched
+        })
     }
 
-    /// Git notes what it merges only when it stops for the user. A merge that was killed while a hook ran shows in the
-    /// index alone, which holds exactly the merged tree.
-    fn half_merged(&self, landing: &Landing, now: &str, source: &str) -> Result<bool> {
-        match landing.merge_head() {
-            Some(head) => Ok(head == source),
-            None => {
-                let Ok(merged) = self.merged_tree(now, source)? else {
-                    return Ok(false);
-                };
-                if merged == self.tree_of(now)? {
-                    return Ok(false);
-                }
-                let compared = landing
-                    .call()
-                    .args(["diff-index", "--cached", "--quiet", &merged])
-                    .ask("read the index")?;
-                Ok(compared.success())
-            }
-        }
-    }
-
-    fn take_back(&self, landing: &Landing) -> Result<()> {
+    /// Takes back what is left of the merge; false when nothing is.
+    fn take_back(&self, landing: &Landing, now: &str, source: &str) -> Result<bool> {
+        let traces = self.traces(landing, now, source)?;
         let lock = landing.admin.join("index.lock");
-        if lock.exists() {
+        if lock.exists() && traces != Traces::Nothing {
             let place = landing.folder.display();
-            return Err(Failure::environment(format!(
-                "a merge in {place} is half-way, and git still holds its index"
-            ))
-            .evidence("the merge may still be running; wait for it to end")
-            .next(format!(
-                "rm -f '{}'   (when no git is running there)",
-                lock.display()
-            ))
-            .into());
+            let what = format!("a merge in {place} is half-way, and git still holds its index");
+            return Err(Failure::environment(what)
+                .evidence("the merge may still be running; wait for it to end")
+                .next(format!(
+                    "rm -f '{}'   (when no git is running there)",
+                    lock.display()
+                ))
+                .into());
         }
-        landing.put_back()
+        match traces {
+            Traces::Nothing => Ok(false),
+            Traces::Index => landing.put_back().map(|()| true),
+            Traces::Files(written) => unwrite(landing, &written).map(|()| true),
+        }
     }
+
+    /// How far the merge came. Git writes files first, then the index, and what it merges only when it stops for the
+    /// user; a hook runs in between.
+    fn traces(&self, landing: &Landing, now: &str, source: &str) -> Result<Traces> {
+        if let Some(head) = landing.merge_head() {
+            return Ok(if head == source {
+                Traces::Index
+            } else {
+                Traces::Nothing
+            });
+        }
+        let Ok(merged) = self.merged_tree(now, source)? else {
+            return Ok(Traces::Nothing);
+        };
+        let changed = self.diff(now, &merged)?;
+        let compare = |tree: &str| {
+            landing
+                .call()
+                .args(["diff-index", "--cached", "--quiet", tree])
+                .ask("read the index")
+        };
+        if !changed.is_empty() && compare(&merged)?.success() {
+            return Ok(Traces::Index);
+        }
+        if !compare(now)?.success() {
+            return Ok(Traces::Nothing);
+        }
+        let written = self.written(landing, &merged, changed)?;
+        Ok(if written.is_empty() {
+            Traces::Nothing
+        } else {
+            Traces::Files(written)
+        })
+    }
+
+    /// Of the changes, those that the files of the checkout already show, exactly as the merge would write them. Their
+    /// content is in the merged commit, so that taking them back loses nothing.
+    fn written(
+        &self,
+        landing: &Landing,
+        merged: &str,
+        changed: Vec<Changed>,
+    ) -> Result<Vec<Changed>> {
+        let scratch = tempfile::tempdir().context("make a temporary folder")?;
+        let index = scratch.path().join("index");
+        let call = || self.call_on(&landing.folder, &index);
+        call()
+            .args(["read-tree", merged])
+            .run("read the merged tree")?;
+        // Its exit code says only that some file differs.
+        call()
+            .args(["update-index", "-q", "--refresh"])
+            .ask("compare the files")?;
+        let answer = call()
+            .args(["diff-files", "-z", "--name-only"])
+            .run("compare the files")?;
+        let differs: BTreeSet<String> = answer
+            .split(|byte| *byte == 0)
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect();
+        let shows = |change: &Changed| match change.status {
+            Status::Deleted => fs::symlink_metadata(landing.folder.join(&change.path)).is_err(),
+            Status::Added | Status::Modified | Status::TypeChanged => {
+                !differs.contains(&change.path)
+            }
+        };
+        Ok(changed.into_iter().filter(shows).collect())
+    }
+}
+
+/// Puts the files back to what the index, which the merge had not reached, says.
+fn unwrite(landing: &Landing, written: &[Changed]) -> Result<()> {
+    let (added, others): (Vec<_>, Vec<_>) = written
+        .iter()
+        .partition(|change| change.status == Status::Added);
+    for change in added {
+        remove_untracked(&landing.folder, change.path.as_bytes())?;
+    }
+    let paths: String = others
+        .iter()
+        .map(|change| format!("{}\0", change.path))
+        .collect();
+    let call = landing
+        .call()
+        .args(["checkout-index", "--force", "-z", "--stdin"])
+        .stdin(paths);
+    call.run(&format!("put back files in {}", landing.folder.display()))
+        .map(drop)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use redgreen::git::{Git, Merge, MergeRequest, Settled};
 use redgreen::process::Stop;
 
-use super::repo::{Repo, run, shell, try_run, write};
+use super::repo::{Repo, run, shell, told, try_run, write};
 
 struct Bench {
     repo: Repo,
@@ -285,6 +285,51 @@ fn check_killed(script: &str) {
 fn a_killed_merge_is_taken_back() {
     check_killed("kill -9 $PPID");
     check_killed("exit 1");
+}
+
+#[test]
+fn a_merge_killed_among_its_files_is_taken_back() {
+    let bench = Bench::new();
+    bench.repo.git("checkout -q source");
+    fs::remove_file(bench.repo.root.join("a.txt")).unwrap();
+    bench
+        .repo
+        .file(".gitattributes", "zz filter=deadly\n")
+        .file("zz", "z\n")
+        .commit("more");
+    bench.repo.git("checkout -q main");
+    let bench = Bench {
+        source: bench.repo.git("rev-parse source"),
+        ..bench
+    };
+    bench
+        .repo
+        .file("b.txt", "dirty\n")
+        .file("untracked.txt", "mine\n");
+    let before = bench.repo.everything();
+    run(
+        &bench.repo.root,
+        &["config", "filter.deadly.smudge", "kill -9 $PPID"],
+    );
+    try_run(
+        &bench.repo.root,
+        &["merge", "--no-ff", "-m", "x", &bench.source],
+    );
+    bench.repo.git("config --remove-section filter.deadly");
+    assert_ne!(bench.repo.everything(), before);
+    let (what, next) = told(bench.git.settle_merge(
+        "main",
+        &bench.source,
+        &bench.repo.place("scratch"),
+    ));
+    assert!(
+        what.contains("half-way") && next.contains("index.lock"),
+        "{what}, {next}"
+    );
+    fs::remove_file(bench.repo.root.join(".git/index.lock")).unwrap();
+    assert_eq!(bench.settle(), Settled::TakenBack);
+    assert_eq!(bench.repo.everything(), before);
+    assert_eq!(bench.settle(), Settled::Untouched);
 }
 
 #[test]
