@@ -66,9 +66,10 @@ impl Git {
         if self.contains(&before, source)? {
             return Ok(Merge::AlreadyMerged);
         }
-        if let Err(paths) = self.merged_tree(&before, source)? {
-            return Ok(Merge::Conflicts { paths });
-        }
+        let merged = match self.merged_tree(&before, source)? {
+            Ok(tree) => tree,
+            Err(paths) => return Ok(Merge::Conflicts { paths }),
+        };
         if let Some(folder) = self.rebase_of(target)? {
             return Ok(blocked(
                 format!("a rebase of {target} under way"),
@@ -76,10 +77,10 @@ impl Git {
             ));
         }
         match self.landing(target)? {
-            Some(landing) => self.merge_at(&landing, &before, request, stop),
+            Some(landing) => self.merge_at(&landing, [&before, &merged], request, stop),
             None => {
                 let landing = self.temporary_landing(target, scratch)?;
-                let merged = self.merge_at(&landing, &before, request, stop);
+                let merged = self.merge_at(&landing, [&before, &merged], request, stop);
                 let removed = self.remove_landing(&landing.folder);
                 let merged = merged?;
                 removed.map(|()| merged)
@@ -131,7 +132,7 @@ impl Git {
     fn merge_at(
         &self,
         landing: &Landing,
-        before: &str,
+        [before, merged]: [&str; 2],
         request: MergeRequest<'_>,
         stop: &Stop,
     ) -> Result<Merge> {
@@ -156,6 +157,8 @@ impl Git {
         if landing.is_staged()? {
             return Ok(blocked("staged changes".to_owned(), place));
         }
+        // A file of the user's may happen to be as the merge would write it.
+        let theirs = self.written(landing, merged, self.diff(before, merged)?)?;
         let act = format!("merge {source} into {target}");
         let ran = Call::as_the_user(&landing.folder)
             .args([
@@ -183,10 +186,8 @@ impl Git {
         }
         // The state is read before it is put back: it tells how far the merge came.
         let by = ran.as_ref().map(|output| culprit(landing, output)).ok();
-        landing.put_back().map_err(|error| {
-            Failure::environment(format!("{act}: {error:#}"))
-                .next(format!("git -C '{place}' merge --abort"))
-        })?;
+        self.take_back(landing, [before, source], &theirs)
+            .with_context(|| format!("{act}: it did not end well"))?;
         let output = ran?;
         let words = [output.stderr_text(), output.stdout_text()]
             .join("\n")

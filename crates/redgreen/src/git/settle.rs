@@ -49,7 +49,7 @@ impl Git {
             return Ok(Settled::Merged { commit: now });
         }
         let half = match self.landing(target)? {
-            Some(landing) => self.take_back(&landing, &now, source)?,
+            Some(landing) => self.take_back(&landing, [&now, source], &[])?,
             None => false,
         };
         Ok(if half || was_there {
@@ -59,9 +59,23 @@ impl Git {
         })
     }
 
-    /// Takes back what is left of the merge; false when nothing is.
-    fn take_back(&self, landing: &Landing, now: &str, source: &str) -> Result<bool> {
-        let traces = self.traces(landing, now, source)?;
+    /// Takes back what is left of the merge of `source` into `now`, but for `theirs`, which was there before it; false
+    /// when nothing is.
+    pub(super) fn take_back(
+        &self,
+        landing: &Landing,
+        [now, source]: [&str; 2],
+        theirs: &[Changed],
+    ) -> Result<bool> {
+        let traces = match self.traces(landing, now, source)? {
+            Traces::Files(written) => files(
+                written
+                    .into_iter()
+                    .filter(|one| !theirs.contains(one))
+                    .collect(),
+            ),
+            found @ (Traces::Nothing | Traces::Index) => found,
+        };
         let lock = landing.admin.join("index.lock");
         if lock.exists() && traces != Traces::Nothing {
             let place = landing.folder.display();
@@ -107,17 +121,12 @@ impl Git {
         if !compare(now)?.success() {
             return Ok(Traces::Nothing);
         }
-        let written = self.written(landing, &merged, changed)?;
-        Ok(if written.is_empty() {
-            Traces::Nothing
-        } else {
-            Traces::Files(written)
-        })
+        Ok(files(self.written(landing, &merged, changed)?))
     }
 
     /// Of the changes, those that the files of the checkout already show, exactly as the merge would write them. Their
     /// content is in the merged commit, so that taking them back loses nothing.
-    fn written(
+    pub(super) fn written(
         &self,
         landing: &Landing,
         merged: &str,
@@ -126,9 +135,18 @@ impl Git {
         let scratch = tempfile::tempdir().context("make a temporary folder")?;
         let index = scratch.path().join("index");
         let call = || self.call_on(&landing.folder, &index);
-        call()
-            .args(["read-tree", merged])
-            .run("read the merged tree")?;
+        // With the user's index to start from, only files that the merge changes are read.
+        fs::copy(landing.admin.join("index"), &index).context("copy the index")?;
+        let read = || {
+            call()
+                .args(["read-tree", "--reset", merged])
+                .run("read the merged tree")
+        };
+        if read().is_err() {
+            // A split index cannot be copied; without one every file is read, which is slow and just as right.
+            fs::remove_file(&index).context("remove the copy of the index")?;
+            read()?;
+        }
         // Its exit code says only that some file differs.
         call()
             .args(["update-index", "-q", "--refresh"])
@@ -147,6 +165,14 @@ impl Git {
             }
         };
         Ok(changed.into_iter().filter(shows).collect())
+    }
+}
+
+fn files(written: Vec<Changed>) -> Traces {
+    if written.is_empty() {
+        Traces::Nothing
+    } else {
+        Traces::Files(written)
     }
 }
 

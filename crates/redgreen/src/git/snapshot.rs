@@ -6,8 +6,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 
 use super::call::{CHECKOUT_MAX, Call};
 use super::open::path;
@@ -99,17 +100,13 @@ impl Git {
 
     fn differences(&self, worktree: &Worktree) -> Result<Differences> {
         let mut found = Differences::default();
-        let tracked = self
-            .call_in(worktree)
-            .args([
-                "diff-files",
-                "-z",
-                "--name-status",
-                "--no-renames",
-                "--ignore-submodules=dirty",
-            ])
-            .wall(CHECKOUT_MAX)
-            .run("find changed files")?;
+        // Both only read, and each takes as long as the other.
+        let (tracked, others) = thread::scope(|scope| {
+            let others = scope.spawn(|| self.untracked(worktree));
+            (self.changed(worktree), others.join())
+        });
+        let tracked = tracked?;
+        let others = others.map_err(|_| Error::msg("find new files: a thread ended early"))??;
         let mut fields = tracked.split(|byte| *byte == 0);
         while let (Some(status @ [_, ..]), Some(path)) = (fields.next(), fields.next()) {
             let paths = if status == b"D" {
@@ -120,7 +117,7 @@ impl Git {
             paths.extend_from_slice(path);
             paths.push(0);
         }
-        for other in self.untracked(worktree)?.split(|byte| *byte == 0) {
+        for other in others.split(|byte| *byte == 0) {
             match other {
                 [] => {}
                 [folder @ .., b'/'] => found.nested.push(path(folder)),
@@ -131,6 +128,20 @@ impl Git {
             }
         }
         Ok(found)
+    }
+
+    /// Files of the private index that differ in the folder, each as a status and a path with a NUL at their ends.
+    fn changed(&self, worktree: &Worktree) -> Result<Vec<u8>> {
+        self.call_in(worktree)
+            .args([
+                "diff-files",
+                "-z",
+                "--name-status",
+                "--no-renames",
+                "--ignore-submodules=dirty",
+            ])
+            .wall(CHECKOUT_MAX)
+            .run("find changed files")
     }
 
     /// Files that are neither in the private index nor ignored, each with a NUL at its end; a name that ends in a slash

@@ -288,6 +288,33 @@ fn a_killed_merge_is_taken_back() {
 }
 
 #[test]
+fn a_merge_that_cannot_write_a_file_leaves_everything_as_it_was() {
+    let bench = Bench::new();
+    bench.repo.git("checkout -q source");
+    bench
+        .repo
+        .file(".gitattributes", "zz filter=no\n")
+        .file("same.txt", "same\n")
+        .file("zz", "z\n")
+        .commit("more");
+    bench.repo.git("checkout -q main");
+    let bench = Bench {
+        source: bench.repo.git("rev-parse source"),
+        ..bench
+    };
+    // One file of the user's is by chance what the merge would write.
+    bench
+        .repo
+        .file("b.txt", "dirty\n")
+        .file("same.txt", "same\n");
+    bench.repo.git("config filter.no.smudge false");
+    bench.repo.git("config filter.no.required true");
+    let before = bench.repo.everything();
+    assert!(matches!(bench.merge(), Merge::Blocked { .. }));
+    assert_eq!(bench.repo.everything(), before);
+}
+
+#[test]
 fn a_merge_killed_among_its_files_is_taken_back() {
     let bench = Bench::new();
     bench.repo.git("checkout -q source");

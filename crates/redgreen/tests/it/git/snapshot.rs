@@ -367,3 +367,54 @@ fn salvaged_work_comes_back_on_a_branch() {
     bench.git.salvage_drop(&first).unwrap();
     assert_eq!(bench.git.salvages().unwrap().len(), 1);
 }
+
+#[test]
+#[expect(clippy::print_stderr, reason = "shows what it measured")]
+#[ignore = "measures: cargo test -- --ignored --nocapture phase_cost"]
+fn a_phase_costs_little() {
+    const FILES: usize = 2_000;
+    const ROUNDS: u32 = 20;
+    let bench = Bench::new();
+    for number in 0..FILES {
+        bench.repo.file(
+            &format!("many/{}/{number}.txt", number % 50),
+            &format!("{number}\n"),
+        );
+    }
+    let head = bench.repo.commit("many");
+    let base = bench.git.tree_of("main").unwrap();
+    bench.git.restore(&bench.worktree, &head, &base).unwrap();
+    let time = |what: &str, act: &mut dyn FnMut(u32)| {
+        let started = std::time::Instant::now();
+        (0..ROUNDS).for_each(&mut *act);
+        eprintln!("{what}: {:?}", started.elapsed() / ROUNDS);
+    };
+    let snapshot = || bench.git.snapshot(&bench.worktree, &base).unwrap().tree;
+    // Git takes files as old as its index for changed; a moment later it knows better.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    snapshot();
+    time("snapshot of 2000 files, one changed", &mut |round| {
+        write(&bench.path("a.txt"), &format!("{round}\n"));
+        snapshot();
+    });
+    let tree = snapshot();
+    time("commit", &mut |round| {
+        bench
+            .git
+            .commit_tree(&tree, &[&head], "x", i64::from(round))
+            .unwrap();
+    });
+    time("note", &mut |round| {
+        bench.git.notes().write(&head, &format!("{round}")).unwrap();
+    });
+    time("salvage", &mut |_| {
+        bench.git.salvage("r", "w", &tree, &head).unwrap();
+    });
+    time("restore", &mut |round| {
+        write(&bench.path("a.txt"), &format!("{round}\n"));
+        bench.git.restore(&bench.worktree, &head, &base).unwrap();
+    });
+    time("open", &mut |_| {
+        bench.repo.open();
+    });
+}
