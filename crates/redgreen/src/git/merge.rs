@@ -158,7 +158,8 @@ impl Git {
             return Ok(blocked("staged changes".to_owned(), place));
         }
         // A file of the user's may happen to be as the merge would write it.
-        let theirs = self.written(landing, merged, self.diff(before, merged)?)?;
+        let probe = self.probe(landing, before, merged)?;
+        let theirs = self.written(landing, &probe)?;
         let act = format!("merge {source} into {target}");
         let ran = Call::as_the_user(&landing.folder)
             .args([
@@ -186,7 +187,7 @@ impl Git {
         }
         // The state is read before it is put back: it tells how far the merge came.
         let by = ran.as_ref().map(|output| culprit(landing, output)).ok();
-        self.take_back(landing, [before, source], &theirs)
+        self.take_back(landing, &probe, source, &theirs)
             .with_context(|| format!("{act}: it did not end well"))?;
         let output = ran?;
         let words = [output.stderr_text(), output.stdout_text()]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::call::CHECKOUT_MAX;
 use super::landing::{Landing, temporary};
 use super::restore::remove_untracked;
 use super::{Changed, Git, Status};
@@ -31,6 +32,13 @@ enum Traces {
     Files(Vec<Changed>),
 }
 
+/// What a merge would change, and an index of the merged tree to compare a checkout with.
+pub(super) struct Probe {
+    scratch: tempfile::TempDir,
+    merged: String,
+    changed: Vec<Changed>,
+}
+
 impl Git {
     /// `target` and `scratch` as the merge was asked for. A merge of the user's own is left alone.
     pub fn settle_merge(&self, target: &str, source: &str, scratch: &Path) -> Result<Settled> {
@@ -49,7 +57,7 @@ impl Git {
             return Ok(Settled::Merged { commit: now });
         }
         let half = match self.landing(target)? {
-            Some(landing) => self.take_back(&landing, [&now, source], &[])?,
+            Some(landing) => self.settle_at(&landing, &now, source)?,
             None => false,
         };
         Ok(if half || was_there {
@@ -59,23 +67,26 @@ impl Git {
         })
     }
 
-    /// Takes back what is left of the merge of `source` into `now`, but for `theirs`, which was there before it; false
-    /// when nothing is.
+    fn settle_at(&self, landing: &Landing, now: &str, source: &str) -> Result<bool> {
+        match self.merged_tree(now, source)? {
+            Ok(merged) => self.take_back(landing, &self.probe(landing, now, &merged)?, source, &[]),
+            // The branch moved on since; what git itself noted down still tells.
+            Err(_) if landing.merge_head().as_deref() == Some(source) => {
+                landing.put_back().map(|()| true)
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Takes back what is left of a merge, but for `theirs`, which was there before it; false when nothing is.
     pub(super) fn take_back(
         &self,
         landing: &Landing,
-        [now, source]: [&str; 2],
+        probe: &Probe,
+        source: &str,
         theirs: &[Changed],
     ) -> Result<bool> {
-        let traces = match self.traces(landing, now, source)? {
-            Traces::Files(written) => files(
-                written
-                    .into_iter()
-                    .filter(|one| !theirs.contains(one))
-                    .collect(),
-            ),
-            found @ (Traces::Nothing | Traces::Index) => found,
-        };
+        let traces = self.traces(landing, probe, source, theirs)?;
         let lock = landing.admin.join("index.lock");
         if lock.exists() && traces != Traces::Nothing {
             let place = landing.folder.display();
@@ -97,7 +108,13 @@ impl Git {
 
     /// How far the merge came. Git writes files first, then the index, and what it merges only when it stops for the
     /// user; a hook runs in between.
-    fn traces(&self, landing: &Landing, now: &str, source: &str) -> Result<Traces> {
+    fn traces(
+        &self,
+        landing: &Landing,
+        probe: &Probe,
+        source: &str,
+        theirs: &[Changed],
+    ) -> Result<Traces> {
         if let Some(head) = landing.merge_head() {
             return Ok(if head == source {
                 Traces::Index
@@ -105,74 +122,83 @@ impl Git {
                 Traces::Nothing
             });
         }
-        let Ok(merged) = self.merged_tree(now, source)? else {
-            return Ok(Traces::Nothing);
-        };
-        let changed = self.diff(now, &merged)?;
         let compare = |tree: &str| {
             landing
                 .call()
                 .args(["diff-index", "--cached", "--quiet", tree])
                 .ask("read the index")
         };
-        if !changed.is_empty() && compare(&merged)?.success() {
+        if !probe.changed.is_empty() && compare(&probe.merged)?.success() {
             return Ok(Traces::Index);
         }
-        if !compare(now)?.success() {
+        if !compare("HEAD")?.success() {
             return Ok(Traces::Nothing);
         }
-        Ok(files(self.written(landing, &merged, changed)?))
+        let mut written = self.written(landing, probe)?;
+        written.retain(|change| !theirs.contains(change));
+        Ok(if written.is_empty() {
+            Traces::Nothing
+        } else {
+            Traces::Files(written)
+        })
     }
 
-    /// Of the changes, those that the files of the checkout already show, exactly as the merge would write them. Their
-    /// content is in the merged commit, so that taking them back loses nothing.
-    pub(super) fn written(
-        &self,
-        landing: &Landing,
-        merged: &str,
-        changed: Vec<Changed>,
-    ) -> Result<Vec<Changed>> {
+    /// Gets ready to compare the checkout with a merged tree.
+    pub(super) fn probe(&self, landing: &Landing, now: &str, merged: &str) -> Result<Probe> {
         let scratch = tempfile::tempdir().context("make a temporary folder")?;
-        let index = scratch.path().join("index");
-        let call = || self.call_on(&landing.folder, &index);
+        let probe = Probe {
+            scratch,
+            merged: merged.to_owned(),
+            changed: self.diff(now, merged)?,
+        };
+        let index = probe.index();
         // With the user's index to start from, only files that the merge changes are read.
         fs::copy(landing.admin.join("index"), &index).context("copy the index")?;
         let read = || {
-            call()
-                .args(["read-tree", "--reset", merged])
-                .run("read the merged tree")
+            let call = self
+                .call_on(&landing.folder, &index)
+                .args(["read-tree", "--reset", merged]);
+            call.run("read the merged tree").map(drop)
         };
         if read().is_err() {
             // A split index cannot be copied; without one every file is read, which is slow and just as right.
             fs::remove_file(&index).context("remove the copy of the index")?;
             read()?;
         }
-        // Its exit code says only that some file differs.
-        call()
-            .args(["update-index", "-q", "--refresh"])
-            .ask("compare the files")?;
-        let answer = call()
-            .args(["diff-files", "-z", "--name-only"])
+        Ok(probe)
+    }
+
+    /// Of the changes, those that the files of the checkout already show, exactly as the merge would write them. Their
+    /// content is in the merged commit, so that taking them back loses nothing. Nothing is written, since the merge may
+    /// have ended for want of space.
+    pub(super) fn written(&self, landing: &Landing, probe: &Probe) -> Result<Vec<Changed>> {
+        let answer = self
+            .call_on(&landing.folder, &probe.index())
+            .args([
+                "diff",
+                "-z",
+                "--name-only",
+                "--no-renames",
+                "--no-ext-diff",
+                "--ignore-submodules",
+            ])
+            .wall(CHECKOUT_MAX)
             .run("compare the files")?;
-        let differs: BTreeSet<String> = answer
-            .split(|byte| *byte == 0)
-            .map(|name| String::from_utf8_lossy(name).into_owned())
-            .collect();
-        let shows = |change: &Changed| match change.status {
+        let text = String::from_utf8_lossy(&answer);
+        let differs: BTreeSet<&str> = text.split('\0').collect();
+        let shows = |change: &&Changed| match change.status {
             Status::Deleted => fs::symlink_metadata(landing.folder.join(&change.path)).is_err(),
             Status::Added | Status::Modified | Status::TypeChanged => {
-                !differs.contains(&change.path)
+                !differs.contains(change.path.as_str())
             }
         };
-        Ok(changed.into_iter().filter(shows).collect())
+        Ok(probe.changed.iter().filter(shows).cloned().collect())
     }
 }
 
-fn files(written: Vec<Changed>) -> Traces {
-    if written.is_empty() {
-        Traces::Nothing
-    } else {
-        Traces::Files(written)
+impl Probe {
+    fn index(&self) -> PathBuf {
+        self.scratch.path().join("index")
     }
 }
 
