@@ -174,7 +174,8 @@ impl Desk {
         view::field(&mut text, "spent", &view::cost(spent.tokens, spent.microdollars, 0));
         view::field(&mut text, "kept in", &stopped.folder.path.display().to_string());
         text.push_str(&view::next_line(&next));
-        let answer = ops::status::Status { version: 1, runs: vec![ops::status::overview(&stopped.folder, &stopped.state)] };
+        let answer =
+            ops::status::Status { version: 1, runs: vec![ops::status::overview(&stopped.folder, &stopped.state)] };
         self.printer.answer(&text, &answer);
     }
 }
@@ -196,7 +197,11 @@ fn listen(stop: &Stop) -> Result<()> {
         for _ in signals.forever() {
             if stop.requested() {
                 stop.kill_all();
-                #[expect(clippy::exit, clippy::disallowed_methods, reason = "the user wants it to end now, not in main")]
+                #[expect(
+                    clippy::exit,
+                    clippy::disallowed_methods,
+                    reason = "the user wants it to end now, not in main"
+                )]
                 std::process::exit(Code::Interrupted as i32);
             }
             stop.request();

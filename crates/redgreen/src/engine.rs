@@ -139,7 +139,7 @@ impl<'a> Engine<'a> {
             Step::Record { file, text } => self.write_artifact(file, text),
             Step::Commit { tree, message, at } => self.commit(tree, message, *at),
             Step::Note { commit, handoff } => {
-                self.project.git.write_note(commit, &handoff.render())?;
+                self.project.git.notes().write(commit, &handoff.render())?;
                 Ok(Event::Noted { commit: commit.clone(), handoff: handoff.clone() })
             }
             Step::Merge { message } => self.merge(message),

@@ -77,9 +77,7 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
             let failure = open.iter().fold(failure, |failure, run| failure.evidence(run.id.clone()));
             Err(failure.evidence(last.id).next("redgreen status").into())
         }
-        (None, _) => {
-            Err(Failure::usage("no run is open here").next("redgreen run \"<what to build>\"").into())
-        }
+        (None, _) => Err(Failure::usage("no run is open here").next("redgreen run \"<what to build>\"").into()),
     }
 }
 

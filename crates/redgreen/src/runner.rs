@@ -100,6 +100,16 @@ impl Suite {
         self.frameworks.iter().copied()
     }
 
+    /// Every framework there is, for when a project's own cannot be told.
+    pub fn every_framework() -> impl Iterator<Item = &'static Framework> {
+        FRAMEWORKS.iter()
+    }
+
+    /// What any framework leaves behind in a checkout, as lines of a `.gitignore`.
+    pub fn all_litter() -> impl Iterator<Item = &'static str> {
+        FRAMEWORKS.iter().flat_map(|row| row.litter.iter().copied())
+    }
+
     /// Runs every test and says what was seen; a failing test is an answer, not an error.
     pub fn run(&self, workdir: &Path, settings: &Settings, stop: &Stop) -> Result<Report> {
         let scratch =

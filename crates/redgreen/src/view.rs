@@ -92,6 +92,11 @@ fn write_all(out: &mut impl Write, text: &str) {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
 }
 
+/// How a notice begins.
+pub fn notice() -> String {
+    paint(DOUBT, "notice")
+}
+
 /// The text in a colour; `anstream` takes it out where it does not belong.
 pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")

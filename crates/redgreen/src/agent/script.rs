@@ -41,6 +41,7 @@ const SECTIONS: [(&str, Role); 5] = [
 pub struct Script {
     /// The file, as the user named it.
     name: String,
+    text: String,
     agent: Option<String>,
     turns: BTreeMap<Role, Vec<Entry>>,
 }
@@ -114,7 +115,15 @@ impl Script {
 
     /// As [`Script::read`], of a text that is called `name` in messages.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
-        read::script(name, text).map_err(|faults| faulty(name, &faults).into())
+        match read::script(name, text) {
+            Ok(script) => Ok(Self { text: text.to_owned(), ..script }),
+            Err(faults) => Err(faulty(name, &faults).into()),
+        }
+    }
+
+    /// The file as it was read, for keeping it with a run.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The agent's name: the script's own word for it, or the file.

@@ -22,7 +22,9 @@ impl Args {
             repaired.set_aside.len()
         );
         if repaired.ref_was_dangling {
-            text.push_str("the notes ref pointed to nothing and was made anew; notes of runs made elsewhere are gone\n");
+            text.push_str(
+                "the notes ref pointed to nothing and was made anew; notes of runs made elsewhere are gone\n",
+            );
             text.push_str(&view::next_line("git fetch <remote> refs/notes/tdd-handoffs:refs/notes/tdd-handoffs"));
         }
         view::field(&mut text, "aside", &repaired.set_aside.join("\n"));

@@ -90,7 +90,7 @@ pub(super) fn end(desk: &Desk, project: &Project, stopped: Stopped, no_input: bo
         return Ok(stopped.code());
     }
     let base = &stopped.state.run.base.tree;
-    desk.printer.talk(&project.git.diff_summary(base, &stopped.state.progress.head.tree)?);
+    desk.printer.talk(&changes(project, base, &stopped.state.progress.head.tree)?);
     match ask(desk)? {
         Some(answer) => {
             let id = Some(stopped.folder.id.as_str());
@@ -103,6 +103,21 @@ pub(super) fn end(desk: &Desk, project: &Project, stopped: Stopped, no_input: bo
         }
         None => Ok(stopped.code()),
     }
+}
+
+/// The files that would be merged, and how much of each.
+fn changes(project: &Project, old: &str, new: &str) -> Result<String> {
+    const FILES_MAX: usize = 30;
+    let stats = project.git.diff_stat(old, new)?;
+    let mut text = String::new();
+    for stat in stats.iter().take(FILES_MAX) {
+        let count = |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
+        text.push_str(&format!("  +{:<5} -{:<5} {}\n", count(stat.added), count(stat.removed), stat.path));
+    }
+    if stats.len() > FILES_MAX {
+        text.push_str(&format!("  and {} more files\n", stats.len() - FILES_MAX));
+    }
+    Ok(text)
 }
 
 enum Answer {

@@ -22,7 +22,10 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let status = status::status(&desk.project()?, self.run.as_deref(), self.all)?;
         let text = if status.runs.is_empty() {
-            format!("no run yet\n{}", view::next_line("redgreen run \"<what to build>\", or see it work: redgreen demo"))
+            format!(
+                "no run yet\n{}",
+                view::next_line("redgreen run \"<what to build>\", or see it work: redgreen demo")
+            )
         } else {
             status.runs.iter().map(one).collect::<Vec<_>>().join("\n")
         };
@@ -44,11 +47,7 @@ pub(super) fn one(run: &Overview) -> String {
     };
     view::field(&mut text, "state", &state);
     view::field(&mut text, "branch", &format!("{} for {}", run.branch, run.target));
-    view::field(
-        &mut text,
-        "spent",
-        &view::cost(run.spent.tokens, run.spent.microdollars, run.spent.unknown_turns),
-    );
+    view::field(&mut text, "spent", &view::cost(run.spent.tokens, run.spent.microdollars, run.spent.unknown_turns));
     text.push_str(&view::next_line(&run.next));
     text
 }

@@ -35,7 +35,8 @@ impl Engine<'_> {
             Outcome::DidNotCompile => !report.tests.is_empty() || self.state.progress.handoff.is_some(),
             Outcome::Crashed | Outcome::TimedOut | Outcome::UsageError => false,
         };
-        let lint = if usable { self.unhappy_linters()?.into_iter().map(|(line, _)| line).collect() } else { Vec::new() };
+        let lint =
+            if usable { self.unhappy_linters()?.into_iter().map(|(line, _)| line).collect() } else { Vec::new() };
         let kept = self.keep_report(&report, "baseline")?;
         Ok(Event::Measured { report: kept, usable, lint, took_ms: elapsed_ms(started) })
     }
@@ -46,7 +47,13 @@ impl Engine<'_> {
         let change = self.change(phase, &tree)?;
         if phase == Phase::Plan {
             let (verdict, planned) = self.judge_plan(answer, &tree, &change)?;
-            return Ok(Event::Judged { phase, verdict, report: None, planned: Some(planned), took_ms: elapsed_ms(started) });
+            return Ok(Event::Judged {
+                phase,
+                verdict,
+                report: None,
+                planned: Some(planned),
+                took_ms: elapsed_ms(started),
+            });
         }
         let before = self.accepted_report()?;
         if phase == Phase::Refactor && change.paths.is_empty() {
@@ -108,8 +115,12 @@ impl Engine<'_> {
         let list = self.project.git.read_file(tree, test_list::FILE)?;
         let list = list.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let harmless = |class: Class| matches!(class, Class::TestList | Class::Documentation);
-        let strays: Vec<String> =
-            change.paths.iter().filter(|changed| !harmless(changed.class)).map(|changed| changed.path.clone()).collect();
+        let strays: Vec<String> = change
+            .paths
+            .iter()
+            .filter(|changed| !harmless(changed.class))
+            .map(|changed| changed.path.clone())
+            .collect();
         let planned = test_list::judge(answer, list.as_deref(), &strays);
         let planning = Planning { next: planned.next, completed: planned.completed, pending: planned.pending };
         Ok((planned.verdict, planning))
@@ -135,7 +146,10 @@ impl Engine<'_> {
             let mut class = change::classify(&changed.path, &frameworks);
             if changed.is_submodule() {
                 class = Class::Submodule;
-            } else if phase == Phase::Red && class == Class::Implementation && self.is_stub(head, tree, &changed.path)? {
+            } else if phase == Phase::Red
+                && class == Class::Implementation
+                && self.is_stub(head, tree, &changed.path)?
+            {
                 class = Class::Stub;
             }
             paths.push(ChangedPath { path: changed.path, kind, class });

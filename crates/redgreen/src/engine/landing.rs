@@ -13,7 +13,8 @@ use redgreen_core::state::Situation;
 use redgreen_core::verdict::Decision;
 
 use super::{Engine, now};
-use crate::git::{Merge, MergeRequest, RefEdit, Settled};
+use crate::failure::Failure;
+use crate::git::{Merge, MergeRequest, RefEdit, Settled, Swap};
 
 impl Engine<'_> {
     /// Merges the run's branch into the branch it is meant for. If that branch moved meanwhile, the result of the merge
@@ -21,7 +22,8 @@ impl Engine<'_> {
     pub(super) fn merge(&mut self, message: &str) -> Result<Event> {
         let git = &self.project.git;
         let (target, head) = (self.state.run.target.clone(), self.state.progress.head.clone());
-        if let Settled::Merged { commit } = git.settle_merge(&target, &head.commit)? {
+        let scratch = self.project.workshop.join(format!("{}-merge", self.folder.id));
+        if let Settled::Merged { commit } = git.settle_merge(&target, &head.commit, &scratch)? {
             self.tidy_up(&head.commit)?;
             return Ok(Event::Merged { commit });
         }
@@ -33,16 +35,15 @@ impl Engine<'_> {
         {
             return Ok(Event::MergeBlocked { trouble });
         }
-        let request = MergeRequest {
-            target: &target,
-            source: &head.commit,
-            message,
-            scratch: &self.project.workshop.join(format!("{}-merge", self.folder.id)),
-        };
-        match self.project.git.merge(&request)? {
-            Merge::Merged { commit } | Merge::AlreadyMerged { commit } => {
+        let request = MergeRequest { target: &target, source: &head.commit, message, scratch: &scratch };
+        match self.project.git.merge(request, &self.project.stop)? {
+            Merge::Merged { commit } => {
                 self.tidy_up(&head.commit)?;
                 Ok(Event::Merged { commit })
+            }
+            Merge::AlreadyMerged => {
+                self.tidy_up(&head.commit)?;
+                Ok(Event::Merged { commit: tip })
             }
             Merge::Conflicts { paths } => Ok(blocked(
                 "merge.conflicts",
@@ -84,15 +85,50 @@ impl Engine<'_> {
         Ok(Event::Left { outcome: outcome.clone() })
     }
 
+    /// Takes the run back to a commit it stood at; what came after stays under a salvage ref.
+    pub fn roll_back(&mut self, to: &str) -> Result<Outcome> {
+        self.intend("rollback")?;
+        let git = &self.project.git;
+        let head = self.state.progress.head.clone();
+        let mut salvage = None;
+        if head.commit != to {
+            salvage = Some(git.salvage(&self.folder.id, "rolled-back", &head.tree, &head.commit)?);
+            let branch = self.branch_ref();
+            let edit = RefEdit::Update { name: &branch, new: to, old: &head.commit };
+            if git.edit_refs(&[edit])? == Swap::Moved && git.read_ref(&branch)?.as_deref() != Some(to) {
+                return Err(Failure::environment(format!(
+                    "the branch {} was moved by someone else",
+                    self.state.run.branch
+                ))
+                .next(format!("git branch -f {} {}", self.state.run.branch, head.commit))
+                .into());
+            }
+        }
+        self.record(&Event::RolledBack { to: to.to_owned(), salvage })?;
+        self.intend("leave")?;
+        let left = self.leave(&Outcome::Interrupted)?;
+        self.record(&left)?;
+        Ok(Outcome::Interrupted)
+    }
+
     fn keep_work(&self, tree: &str) -> Result<()> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
         if tree == head.tree {
             return Ok(());
         }
-        let commit = git.commit_tree(tree, &[&head.commit], "redgreen: work that is not accepted yet\n", now() / 1000)?;
-        git.edit_refs(&[RefEdit::Set { name: &self.work_ref(), new: &commit }])?;
-        Ok(())
+        let commit =
+            git.commit_tree(tree, &[&head.commit], "redgreen: work that is not accepted yet\n", now() / 1000)?;
+        let name = self.work_ref();
+        let old = git.read_ref(&name)?;
+        let edit = match &old {
+            Some(old) => RefEdit::Update { name: &name, new: &commit, old },
+            None => RefEdit::Create { name: &name, new: &commit },
+        };
+        // Nobody else writes this ref: the run is locked.
+        match git.edit_refs(&[edit])? {
+            Swap::Done | Swap::Moved => Ok(()),
+        }
     }
 
     /// Tests what a merge with the moved branch would give; says why it may not be made.
@@ -124,13 +160,18 @@ impl Engine<'_> {
     /// Takes the run's own refs away, now that their commits are kept elsewhere.
     fn tidy_up(&self, head: &str) -> Result<()> {
         let git = &self.project.git;
-        let branch = self.branch_ref();
-        git.edit_refs(&[RefEdit::Delete { name: &branch, old: head }])?;
-        git.edit_refs(&[RefEdit::Remove { name: &self.work_ref() }])?;
+        let (branch, work) = (self.branch_ref(), self.work_ref());
+        for (name, value) in git.read_refs(&[&branch, &work])? {
+            // A branch that someone else moved holds more than the run put there, and stays.
+            if name == work || value == head {
+                match git.edit_refs(&[RefEdit::Delete { name: &name, old: &value }])? {
+                    Swap::Done | Swap::Moved => {}
+                }
+            }
+        }
         Ok(())
     }
 }
-
 
 fn blocked(kind: &str, message: String) -> Event {
     Event::MergeBlocked { trouble: Trouble { kind: kind.to_owned(), message } }

@@ -47,7 +47,9 @@ impl Engine<'_> {
             tick_completed(&worktree.path, &assignment.completed)?;
         }
         let Some(agent) = &self.agent else {
-            return Err(Failure::usage("this run has no agent to go on with").next("redgreen resume --script FILE").into());
+            return Err(Failure::usage("this run has no agent to go on with")
+                .next("redgreen resume --script FILE")
+                .into());
         };
         let started = Instant::now();
         let env = self.agent_environment();
@@ -87,11 +89,14 @@ impl Engine<'_> {
         let commit = git.commit_tree(tree, &[&head.commit], message, at)?;
         let branch = self.branch_ref();
         let swap = git.edit_refs(&[RefEdit::Update { name: &branch, new: &commit, old: &head.commit }])?;
-        if swap == Swap::Lost && git.read_ref(&branch)?.as_deref() != Some(commit.as_str()) {
-            return Err(Failure::environment(format!("the branch {} was moved by someone else", self.state.run.branch))
-                .evidence(format!("redgreen left it at {}", head.commit))
-                .next(format!("git branch -f {} {}, then: redgreen resume", self.state.run.branch, head.commit))
-                .into());
+        if swap == Swap::Moved && git.read_ref(&branch)?.as_deref() != Some(commit.as_str()) {
+            return Err(Failure::environment(format!(
+                "the branch {} was moved by someone else",
+                self.state.run.branch
+            ))
+            .evidence(format!("redgreen left it at {}", head.commit))
+            .next(format!("git branch -f {} {}, then: redgreen resume", self.state.run.branch, head.commit))
+            .into());
         }
         git.restore(&self.worktree(), &commit, tree)?;
         Ok(Event::Committed { mark: Mark { commit, tree: tree.to_owned() } })
@@ -111,8 +116,9 @@ impl Engine<'_> {
     fn make_branch(&self, head: &Mark) -> Result<()> {
         let branch = self.branch_ref();
         // It is there already on every later visit; the commit step knows what it has to point to.
-        self.project.git.edit_refs(&[RefEdit::Create { name: &branch, new: &head.commit }])?;
-        Ok(())
+        match self.project.git.edit_refs(&[RefEdit::Create { name: &branch, new: &head.commit }])? {
+            Swap::Done | Swap::Moved => Ok(()),
+        }
     }
 
     fn is_listed(&self, folder: &Path) -> Result<bool> {

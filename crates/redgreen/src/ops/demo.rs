@@ -31,12 +31,7 @@ pub struct Demo {
 }
 
 /// Makes the repository, develops the kata, approves it.
-pub fn demo(
-    folder: Option<&Path>,
-    environment: &Environment,
-    stop: &Stop,
-    observe: Observer<'_>,
-) -> Result<Demo> {
+pub fn demo(folder: Option<&Path>, environment: &Environment, stop: &Stop, observe: Observer<'_>) -> Result<Demo> {
     for program in ["git", "cargo"] {
         if !environment.has_program(program) {
             return Err(Failure::environment(format!("the demo needs {program}, which is not on the PATH"))

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::notes;
 use crate::engine::Project;
+use crate::journal;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,7 +30,13 @@ pub struct Entry {
 /// The last `limit` handoffs that can be reached from HEAD and from the branches of runs.
 pub fn history(project: &Project, limit: usize) -> Result<History> {
     notes::check(project)?;
-    let found = project.git.notes().recent(limit.saturating_add(1))?;
+    let mut starts = project.git.run_branch_tips()?;
+    starts.extend(project.git.resolve("HEAD")?);
+    for folder in project.store.open()? {
+        starts.extend(journal::read(&folder)?.0.map(|state| state.progress.head.commit));
+    }
+    let starts: Vec<&str> = starts.iter().map(String::as_str).collect();
+    let found = project.git.notes().recent(limit.saturating_add(1), &starts)?;
     let more = found.len() > limit;
     let mut handoffs = Vec::new();
     for note in found.into_iter().take(limit) {

@@ -22,9 +22,7 @@ pub fn init(project: &Project) -> Result<PathBuf> {
             Ok(path)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(Failure::usage(format!("{} exists already", path.display()))
-                .next("redgreen init --print")
-                .into())
+            Err(Failure::usage(format!("{} exists already", path.display())).next("redgreen init --print").into())
         }
         Err(error) => Err(error).with_context(|| format!("create {}", path.display())),
     }

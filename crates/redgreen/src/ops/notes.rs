@@ -79,8 +79,7 @@ pub fn repair(project: &Project) -> Result<Repaired> {
         notes.delete_ref()?;
     }
     let known = known_handoffs(project)?;
-    let mut present: BTreeMap<String, String> =
-        notes.all()?.into_iter().map(|note| (note.commit, note.text)).collect();
+    let mut present: BTreeMap<String, String> = notes.all()?.into_iter().map(|note| (note.commit, note.text)).collect();
     for (commit, handoff) in &known {
         let text = present.remove(commit);
         if text.as_deref().is_some_and(|text| Handoff::parse(text).is_ok()) {

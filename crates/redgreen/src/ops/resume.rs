@@ -11,7 +11,7 @@ use super::run::{Limits, keep_script, went_wrong};
 use super::{Stopped, agent, kill_at, notes, pick, state_of};
 use crate::engine::{Engine, Observer, Project};
 use crate::failure::Failure;
-use crate::git::RefEdit;
+use crate::git::{RefEdit, Swap};
 use crate::journal::{Journal, RunFolder};
 
 #[derive(Clone, Debug, Default)]
@@ -99,9 +99,12 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
         }
     }
     if !git.branch_exists(&handoff.run.target)? {
-        return Err(Failure::environment(format!("run {} is meant for {}, which is no branch here", handoff.run.id, handoff.run.target))
-            .next(format!("git branch {} origin/{}", handoff.run.target, handoff.run.target))
-            .into());
+        return Err(Failure::environment(format!(
+            "run {} is meant for {}, which is no branch here",
+            handoff.run.id, handoff.run.target
+        ))
+        .next(format!("git branch {} origin/{}", handoff.run.target, handoff.run.target))
+        .into());
     }
     let run = Run {
         id: handoff.run.id.clone(),
@@ -115,8 +118,8 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     };
     let head = Mark { tree: git.tree_of(&tip)?, commit: tip };
     let branch = format!("refs/heads/{}", run.branch);
-    if git.read_ref(&branch)?.is_none() {
-        git.edit_refs(&[RefEdit::Create { name: &branch, new: &head.commit }])?;
+    match git.edit_refs(&[RefEdit::Create { name: &branch, new: &head.commit }])? {
+        Swap::Done | Swap::Moved => {}
     }
     let folder = project.store.adopt(&run.id)?;
     keep_script(&folder, &script)?;

@@ -12,9 +12,9 @@ use crate::journal::Journal;
 pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Result<Stopped> {
     notes::check(project)?;
     let git = &project.git;
-    let id = git.resolve(&format!("{commit}^{{commit}}"))?.ok_or_else(|| {
-        Failure::usage(format!("there is no commit {commit:?}")).next("redgreen history")
-    })?;
+    let id = git
+        .resolve(&format!("{commit}^{{commit}}"))?
+        .ok_or_else(|| Failure::usage(format!("there is no commit {commit:?}")).next("redgreen history"))?;
     let text = git.notes().read(&id)?.ok_or_else(|| {
         Failure::usage(format!("{commit} has no handoff note in {NOTES_REF}"))
             .evidence("a run can go back to a commit of its own only")

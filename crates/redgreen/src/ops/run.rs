@@ -120,9 +120,9 @@ fn starting_point(project: &Project, request: &Request) -> Result<(String, Strin
     match (&request.onto, branch) {
         (Some(onto), _) => match project.git.read_ref(&format!("refs/heads/{onto}"))? {
             Some(tip) => Ok((tip, onto.clone())),
-            None => {
-                Err(Failure::usage(format!("there is no branch {onto:?} to develop for")).next("git branch --list").into())
-            }
+            None => Err(Failure::usage(format!("there is no branch {onto:?} to develop for"))
+                .next("git branch --list")
+                .into()),
         },
         (None, Some(branch)) => Ok((commit, branch)),
         (None, None) => Err(Failure::environment(format!("HEAD is detached at {}", short(&commit)))

@@ -54,7 +54,9 @@ fn find(project: &Project, name: &str) -> Result<Item> {
     let mut matching = all.into_iter().filter(|item| item.name.contains(name));
     match (matching.next(), matching.next()) {
         (Some(only), None) if !name.is_empty() => Ok(only),
-        (Some(_), _) => Err(Failure::usage(format!("{name:?} stands for several salvages")).next("redgreen salvage").into()),
+        (Some(_), _) => {
+            Err(Failure::usage(format!("{name:?} stands for several salvages")).next("redgreen salvage").into())
+        }
         (None, _) => Err(Failure::usage(format!("there is no salvage {name:?}")).next("redgreen salvage").into()),
     }
 }

@@ -78,10 +78,10 @@ fn a_grandchild_that_left_the_group_and_keeps_the_pipe_open_does_not_hold_us() {
 #[test]
 fn the_users_wish_to_stop_ends_a_program() {
     let stop = Stop::default();
-    let counter = stop.counter();
+    let pressed = stop.clone();
     let presses = thread::spawn(move || {
         thread::sleep(Duration::from_millis(200));
-        counter.fetch_add(1, Ordering::Relaxed);
+        pressed.request();
     });
     let started = Instant::now();
     let error = Program::new("sleep").arg("60").output(ROOMY, &stop).unwrap_err();

@@ -34,9 +34,16 @@ fn told(event: &Event, state: &State) -> String {
     match event {
         Event::Started { .. } => started(state),
         Event::Adopted { handoff, .. } => {
-            format!("{}          taken over after {} of cycle {}\n", started(state), handoff.phase, handoff.cycle_number)
+            format!(
+                "{}          taken over after {} of cycle {}\n",
+                started(state),
+                handoff.phase,
+                handoff.cycle_number
+            )
         }
-        Event::Resumed { .. } => format!("{}  run {} goes on in {}\n", paint(STRONG, "redgreen"), state.run.id, state.phase()),
+        Event::Resumed { .. } => {
+            format!("{}  run {} goes on in {}\n", paint(STRONG, "redgreen"), state.run.id, state.phase())
+        }
         Event::Prepared { salvage, notices, .. } => {
             let mut text: String = notices.iter().map(|notice| indent("notice", notice)).collect();
             if let Some(name) = salvage {
@@ -53,15 +60,15 @@ fn told(event: &Event, state: &State) -> String {
         }
         Event::Turned { role, turn, .. } => turned(*role, turn, state),
         Event::Judged { phase, verdict, .. } => judged(*phase, verdict, state),
-        Event::Linted { findings, .. } => {
-            findings.iter().map(|finding| indent(&paint(BAD, "lint"), finding)).collect()
-        }
+        Event::Linted { findings, .. } => findings.iter().map(|finding| indent(&paint(BAD, "lint"), finding)).collect(),
         Event::Restored { salvage, .. } => match salvage {
             Some(name) => indent("rolled back", &paint(QUIET, &format!("kept as {name}"))),
             None => indent("rolled back", ""),
         },
         Event::MergeBlocked { trouble } => indent(&paint(BAD, "not merged"), &trouble.message),
-        Event::Merged { commit } => format!("{}    {} is in {}\n", paint(GOOD, "merged"), short(commit), state.run.target),
+        Event::Merged { commit } => {
+            format!("{}    {} is in {}\n", paint(GOOD, "merged"), short(commit), state.run.target)
+        }
         Event::Discarded { salvage: Some(name) } => indent("salvaged", name),
         Event::RolledBack { to, .. } => format!("{}  back at {}\n", paint(STRONG, "redgreen"), short(to)),
         Event::Paused
@@ -80,9 +87,12 @@ fn turned(role: Role, turn: &Turn, state: &State) -> String {
             indent("diagnosis", answer.lines().next().unwrap_or_default())
         }
         Turn::Done { .. } => String::new(),
-        Turn::Failed { failure, message } => {
-            row(state.progress.cycle, state.phase(), &paint(BAD, "failed  "), &format!("{}: {message}", failure.as_str()))
-        }
+        Turn::Failed { failure, message } => row(
+            state.progress.cycle,
+            state.phase(),
+            &paint(BAD, "failed  "),
+            &format!("{}: {message}", failure.as_str()),
+        ),
     }
 }
 

@@ -51,7 +51,13 @@ pub fn next_line(command: &str) -> String {
 pub fn field(text: &mut String, name: &str, value: &str) {
     if !value.is_empty() {
         // Writing to a String cannot fail.
-        writeln!(text, "  {:<8}  {}", paint(QUIET, &format!("{name:<8}")), value.trim_end().replace('\n', "\n            ")).ok();
+        writeln!(
+            text,
+            "  {:<8}  {}",
+            paint(QUIET, &format!("{name:<8}")),
+            value.trim_end().replace('\n', "\n            ")
+        )
+        .ok();
     }
 }
 

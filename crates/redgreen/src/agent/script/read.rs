@@ -52,7 +52,7 @@ fn top(read: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Script {
     if SECTIONS.iter().all(|(section, _)| !table.contains_key(*section)) {
         read.fault(0, "no turns; expected [[plan]], [[red]], [[green]], [[diagnosis]] or [[refactor]]");
     }
-    Script { name: name.to_owned(), agent, turns }
+    Script { name: name.to_owned(), text: String::new(), agent, turns }
 }
 
 fn entry(read: &mut Reader<'_>, role: Role, value: &Value<'_>) -> Option<Entry> {

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -185,10 +184,10 @@ fn time_is_limited_and_waiting_can_be_interrupted() {
     }
     let agent = Agent::Scripted(Script::parse("kata.toml", "[[red]]\ndo = [{ wait = 60 }]").unwrap());
     let stop = Stop::default();
-    let counter = stop.counter();
+    let pressed = stop.clone();
     thread::spawn(move || {
         thread::sleep(soon);
-        counter.fetch_add(1, Ordering::Relaxed);
+        pressed.request();
     });
     let error = agent.take_turn(&assignment(Role::Test, 0), &place.worktree(), &[], LIMIT, &stop).unwrap_err();
     assert!(error.is::<Interrupted>(), "{error:#}");

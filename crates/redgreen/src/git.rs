@@ -1,0 +1,45 @@
+//! The one door to git: the only place that knows its commands, files and messages. It acts and never decides; a "no"
+//! that a caller can act on is a value, an error means that we could not find out.
+//!
+//! Nothing here changes the user's checkout, index, branches or configuration, except `Git::merge`, which is asked to.
+
+mod call;
+mod commit;
+mod diff;
+mod ignores;
+mod landing;
+mod merge;
+mod notes;
+mod object;
+mod open;
+mod refs;
+mod restore;
+mod salvage;
+mod settle;
+mod snapshot;
+mod state;
+mod submodule;
+mod worktree;
+
+use std::path::PathBuf;
+
+pub use diff::{Changed, DiffText, Stat, Status};
+pub use merge::{Merge, MergeRequest};
+pub use notes::{Health, Note, Notes, RecentNote};
+pub use refs::{RefEdit, Swap};
+pub use salvage::Salvage;
+pub use settle::Settled;
+pub use snapshot::Snapshot;
+pub use state::{Dirty, Head};
+pub use submodule::Submodule;
+pub use worktree::{Listed, Worktree};
+
+/// The user's repository, as seen from one of its checkouts.
+#[derive(Clone, Debug)]
+pub struct Git {
+    /// The top level of the checkout that we were started in.
+    pub root: PathBuf,
+    /// The folder that all checkouts of the repository share, usually `<root>/.git`.
+    pub common_dir: PathBuf,
+    shallow: bool,
+}

@@ -1,0 +1,236 @@
+//! One call of git: an environment that only we decide on, bounded time and output, and errors that name the act.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Error, Result, bail};
+use redgreen_core::report::Exit;
+
+use super::Git;
+use crate::failure::Failure;
+use crate::process::{Limits, Output, Program, Stop};
+
+/// For calls that read or write a few objects and refs.
+const QUICK_MAX: Duration = Duration::from_secs(60);
+/// For calls that write a whole checkout, perhaps through the user's filters.
+pub(super) const CHECKOUT_MAX: Duration = Duration::from_secs(600);
+/// More than this from one call is a mistake, not an answer.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// How many of git's complaints are passed on with an error.
+const COMPLAINTS_MAX: usize = 3;
+
+/// Git sets these for hooks, and users for experiments; a child that inherits one works on the wrong repository, the
+/// wrong index or with other rules. `GIT_CONFIG_COUNT` stays: containers use it to say which folders are safe.
+const NOT_INHERITED: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_AUTHOR_DATE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMITTER_DATE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_NOTES_DISPLAY_REF",
+    "GIT_NOTES_REF",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// For every call but the merge: what the user, or an agent with a pen, configured to run or to hide has no say.
+const PLUMBING_CONFIG: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.sparseCheckout=false",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.quotePath=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+
+/// A git command about to be run.
+pub(super) struct Call {
+    program: Program,
+    folder: PathBuf,
+    limits: Limits,
+    stop: Stop,
+}
+
+impl Git {
+    /// A call that runs none of the user's hooks, in the checkout.
+    pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> Call {
+        Call::plumbing(&self.root, &[]).args(args)
+    }
+
+    /// A call on a folder of ours by explicit places, so that whatever was done to its `.git` has no effect.
+    pub(super) fn call_on(&self, folder: &Path, index: &Path) -> Call {
+        let dir = ["--git-dir".into(), self.common_dir.clone().into()];
+        let tree = ["--work-tree".into(), OsString::from(folder)];
+        Call::plumbing(folder, &[dir, tree].concat()).env("GIT_INDEX_FILE", index)
+    }
+}
+
+impl Call {
+    pub(super) fn plumbing(folder: &Path, options: &[OsString]) -> Self {
+        let mut program = base(folder)
+            .env("LC_ALL", "C")
+            // Reading never rewrites the user's index.
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            // A replace ref would let one commit pose as another.
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_LITERAL_PATHSPECS", "1");
+        for setting in PLUMBING_CONFIG {
+            program = program.args(["-c", setting]);
+        }
+        Self::new(program.args(options.iter().cloned()), folder)
+    }
+
+    /// A call as the user would make it: hooks, signing and merge drivers in force.
+    pub(super) fn as_the_user(folder: &Path) -> Self {
+        // LANGUAGE asks for English words without changing the locale that the user's hooks run in.
+        Self::new(base(folder).env("LANGUAGE", "en"), folder)
+    }
+
+    fn new(program: Program, folder: &Path) -> Self {
+        let limits = Limits { wall: QUICK_MAX, output_bytes_max: ANSWER_BYTES_MAX };
+        // Short calls are not cut off by Ctrl-C: a killed git leaves its lock files behind.
+        Self { program, folder: folder.to_owned(), limits, stop: Stop::default() }
+    }
+
+    pub(super) fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.program = self.program.arg(arg);
+        self
+    }
+
+    pub(super) fn args<I: IntoIterator<Item = S>, S: Into<OsString>>(mut self, args: I) -> Self {
+        self.program = self.program.args(args);
+        self
+    }
+
+    pub(super) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.program = self.program.env(name, value);
+        self
+    }
+
+    pub(super) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.program = self.program.stdin(bytes);
+        self
+    }
+
+    pub(super) fn wall(mut self, wall: Duration) -> Self {
+        self.limits.wall = wall;
+        self
+    }
+
+    pub(super) fn bytes_max(mut self, bytes: usize) -> Self {
+        self.limits.output_bytes_max = bytes;
+        self
+    }
+
+    pub(super) fn stop(mut self, stop: &Stop) -> Self {
+        self.stop = stop.clone();
+        self
+    }
+
+    /// The exit may be anything, since some commands answer with it; the output may be cut.
+    pub(super) fn output(self, act: &str) -> Result<Output> {
+        self.program.output(self.limits, &self.stop).map_err(|error| not_started(error, act, &self.folder))
+    }
+
+    /// Any exit code is an answer; a signal, a time-out or cut output is not.
+    pub(super) fn ask(self, act: &str) -> Result<Output> {
+        let output = self.output(act)?;
+        match output.exit {
+            Exit::Code(_) if output.cut => bail!("{act}: git's answer is too long"),
+            Exit::Code(_) => Ok(output),
+            Exit::NotStarted => bail!("{act}: git was not started"),
+            Exit::Signal(signal) => bail!("{act}: git was ended by signal {signal}"),
+            Exit::TimedOut => bail!("{act}: git took longer than {} s", output.wall.as_secs()),
+        }
+    }
+
+    /// The standard output of a call that has to succeed.
+    pub(super) fn run(self, act: &str) -> Result<Vec<u8>> {
+        let output = self.ask(act)?;
+        if output.success() { Ok(output.stdout) } else { Err(refused(act, &output)) }
+    }
+
+    /// The first line of the output of a call that has to succeed.
+    pub(super) fn line(self, act: &str) -> Result<String> {
+        let stdout = self.run(act)?;
+        let text = String::from_utf8_lossy(&stdout);
+        Ok(text.lines().next().unwrap_or_default().to_owned())
+    }
+}
+
+/// Git said no, in its own words; a lock in the way also says how to get rid of it.
+pub(super) fn refused(act: &str, output: &Output) -> Error {
+    let stderr = output.stderr_text();
+    let what = format!("{act}: {}", complaint(&stderr));
+    match lock_in_the_way(&stderr) {
+        Some(lock) => Failure::environment(what)
+            .evidence("another git process holds the lock, or one was killed and left it behind")
+            .next(format!("rm -f '{lock}'   (when no other git is running)"))
+            .into(),
+        None => Error::msg(what),
+    }
+}
+
+/// The lines that carry git's reason, without its `fatal:`; the last line where there is none.
+pub(super) fn complaint(stderr: &str) -> String {
+    let reason = |line: &str| {
+        let text = line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: "))?;
+        Some(text.trim().to_owned())
+    };
+    let mut reasons: Vec<String> = stderr.lines().filter_map(reason).collect();
+    reasons.dedup();
+    reasons.truncate(COMPLAINTS_MAX);
+    let last = || stderr.lines().rev().find(|line| !line.trim().is_empty());
+    if reasons.is_empty() { last().unwrap_or("git gave no reason").to_owned() } else { reasons.join("; ") }
+}
+
+/// The path of a lock file that git found taken: `Unable to create '…/index.lock': File exists.`
+pub(super) fn lock_in_the_way(stderr: &str) -> Option<&str> {
+    let (before, _) = stderr.split_once(".lock': File exists")?;
+    let start = before.rfind('\'')? + 1;
+    stderr.get(start..before.len() + ".lock".len())
+}
+
+fn base(folder: &Path) -> Program {
+    let program = Program::new("git").cwd(folder).env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
+    NOT_INHERITED.iter().fold(program, |program, name| program.env_remove(*name))
+}
+
+fn not_started(error: Error, act: &str, folder: &Path) -> Error {
+    let missing = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
+    };
+    if !error.chain().any(missing) {
+        return error.context(act.to_owned());
+    }
+    // The system says the same of a missing program and of a missing folder to start it in.
+    if folder.is_dir() {
+        Failure::environment("git is not installed, or not on the PATH").evidence(act).next("git --version").into()
+    } else {
+        Failure::environment(format!("{act}: the folder {} is gone", folder.display())).into()
+    }
+}

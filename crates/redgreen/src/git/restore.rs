@@ -1,0 +1,133 @@
+//! Puts a worktree back to a tree: its files, its HEAD, its index and its way back to the repository. Ignored files,
+//! such as build output and installed dependencies, stay.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::call::Call;
+use super::ignores::write_whole;
+use super::snapshot::{Folder, inside};
+use super::worktree::{link_line, remove_folder};
+use super::{Git, Worktree};
+use crate::failure::Failure;
+
+/// What git keeps in a worktree's folder while a command is under way, and locks of commands that were killed.
+const UNDER_WAY: &[&str] = &[
+    "AUTO_MERGE",
+    "BISECT_LOG",
+    "CHERRY_PICK_HEAD",
+    "HEAD.lock",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "REVERT_HEAD",
+    "SQUASH_MSG",
+    "index.lock",
+    "rebase-apply",
+    "rebase-merge",
+    "sequencer",
+];
+
+impl Git {
+    /// Makes the folder exactly `tree`, with HEAD on no branch at `commit` and the index as in `commit`. Nothing outside
+    /// the folder is touched, wherever links in it lead. Four processes, five when `tree` is not the commit's.
+    pub fn restore(&self, worktree: &Worktree, commit: &str, tree: &str) -> Result<()> {
+        let act = format!("restore {}", worktree.path.display());
+        self.restore_all(worktree, commit, tree).context(act)
+    }
+
+    fn restore_all(&self, worktree: &Worktree, commit: &str, tree: &str) -> Result<()> {
+        let folder = &worktree.path;
+        let Some(admin) = self.admin_dir(folder)? else {
+            return Err(Failure::environment(format!("git has no record of the worktree {}", folder.display()))
+                .next("git worktree list")
+                .into());
+        };
+        let (commit, committed) = self.commit_and_tree(commit)?;
+        self.load(worktree, tree, Folder::Overwrite)?;
+        for name in self.untracked(worktree)?.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            remove_untracked(folder, name)?;
+        }
+        relink(folder, &admin, &commit)?;
+        let at = Call::plumbing(folder, &["--git-dir".into(), admin.clone().into()]);
+        at.args(["update-ref", "--no-deref", "HEAD", &commit]).run("move HEAD")?;
+        copy_index(&worktree.index(), &admin.join("index"))?;
+        if committed == tree {
+            return Ok(());
+        }
+        // The copied index stands for `tree`; the agent sees the difference to the commit as its own edits.
+        let call = self.call_on(folder, &admin.join("index"));
+        call.args(["read-tree", "--reset", &committed]).run("set the index").map(drop)
+    }
+
+    fn commit_and_tree(&self, commit: &str) -> Result<(String, String)> {
+        let names = [format!("{commit}^{{commit}}"), format!("{commit}^{{tree}}")];
+        let answer = self.call(["rev-parse"]).args(names).run(&format!("read commit {commit}"))?;
+        let text = String::from_utf8_lossy(&answer);
+        let pair = text.trim().split_once('\n').with_context(|| format!("read commit {commit}"))?;
+        Ok((pair.0.to_owned(), pair.1.to_owned()))
+    }
+}
+
+/// Removes one file, or a nested repository, and the folders that this leaves empty. Git followed no link to find it.
+pub(super) fn remove_untracked(folder: &Path, name: &[u8]) -> Result<()> {
+    let path = inside(folder, name.strip_suffix(b"/").unwrap_or(name));
+    let removed = if name.ends_with(b"/") { remove_folder(&path) } else { remove_file(&path) };
+    removed.with_context(|| format!("remove {}", path.display()))?;
+    for parent in path.ancestors().skip(1).take_while(|parent| *parent != folder) {
+        if fs::remove_dir(parent).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn remove_file(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        // A link may have gone to a folder by now; it is the link that counts.
+        result => result,
+    }
+}
+
+/// Repairs both directions of the link between the folder and git's record of it, and forgets what was under way.
+fn relink(folder: &Path, admin: &Path, commit: &str) -> Result<()> {
+    for name in UNDER_WAY {
+        let path = admin.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_dir() => remove_folder(&path),
+            Ok(_) => fs::remove_file(&path),
+            Err(_) => continue,
+        }
+        .with_context(|| format!("remove {}", path.display()))?;
+    }
+    let link = folder.join(".git");
+    let line = link_line(admin);
+    if fs::symlink_metadata(&link).is_ok_and(|found| found.is_dir()) {
+        remove_folder(&link).with_context(|| format!("remove {}", link.display()))?;
+    }
+    let intact =
+        fs::symlink_metadata(&link).is_ok_and(|found| found.is_file()) && fs::read(&link).is_ok_and(|now| now == line);
+    if !intact {
+        write_whole(&link, &line)?;
+    }
+    let head = admin.join("HEAD");
+    // Without a readable HEAD git takes the record for no repository at all.
+    let readable = fs::read_to_string(&head).is_ok_and(|text| {
+        let id = text.trim();
+        let is_id = id.len() == commit.len() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id || text.starts_with("ref: refs/")
+    });
+    if !readable {
+        write_whole(&head, format!("{commit}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+fn copy_index(from: &Path, to: &Path) -> Result<()> {
+    let bytes = fs::read(from).with_context(|| format!("read {}", from.display()))?;
+    write_whole(to, &bytes)
+}

@@ -1,0 +1,104 @@
+//! Work that would otherwise be lost, kept under `refs/redgreen/salvage/` until the user drops it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+
+use super::{Git, RefEdit, Swap};
+use crate::failure::Failure;
+
+const PREFIX: &str = "refs/redgreen/salvage";
+/// How often we look for a free number while others take them.
+const NUMBER_ATTEMPTS_MAX: u64 = 20;
+const WHY_CHARS_MAX: usize = 40;
+
+/// One piece of kept work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Salvage {
+    /// `<run>/<number>-<why>`, which is what the user types.
+    pub name: String,
+    pub commit: String,
+    /// Seconds since 1970.
+    pub date: i64,
+    pub why: String,
+    pub subject: String,
+}
+
+impl Git {
+    /// Keeps a tree as a commit on top of `parent`, and answers with its name. Three processes.
+    pub fn salvage(&self, run_id: &str, why: &str, tree: &str, parent: &str) -> Result<String> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).context("read the clock")?.as_secs();
+        let message = format!("salvaged from {run_id}: {}\n", if why.is_empty() { "work" } else { why });
+        let commit = self.commit_tree(tree, &[parent], &message, i64::try_from(now)?)?;
+        let under = format!("{PREFIX}/{run_id}/");
+        let taken = self.read_refs(&[&under])?;
+        let number = |name: &str| name.strip_prefix(&under)?.split_once('-')?.0.parse::<u64>().ok();
+        let last = taken.iter().filter_map(|(name, _)| number(name)).max().unwrap_or(0);
+        for number in last + 1..=last + NUMBER_ATTEMPTS_MAX {
+            let name = format!("{run_id}/{number}-{}", slug(why));
+            match self.edit_refs(&[RefEdit::Create { name: &format!("{PREFIX}/{name}"), new: &commit }])? {
+                Swap::Done => return Ok(name),
+                Swap::Moved => {}
+            }
+        }
+        bail!("keep the work of {run_id} as {commit}: no free name under {under}")
+    }
+
+    /// Everything that is kept, newest first. One process.
+    pub fn salvages(&self) -> Result<Vec<Salvage>> {
+        let format = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)%00";
+        let answer = self.call(["for-each-ref", format, PREFIX]).run("list salvaged work")?;
+        let text = String::from_utf8_lossy(&answer);
+        let mut all: Vec<Salvage> = text.lines().filter_map(salvage).collect();
+        all.sort_by_key(|one| std::cmp::Reverse((one.date, number(&one.name))));
+        Ok(all)
+    }
+
+    /// Makes a new branch of kept work; the checkout stays as it is.
+    pub fn salvage_to_branch(&self, name: &str, branch: &str) -> Result<()> {
+        let commit = self.salvaged(name)?;
+        match self.edit_refs(&[RefEdit::Create { name: &format!("refs/heads/{branch}"), new: &commit }])? {
+            Swap::Done => Ok(()),
+            Swap::Moved => {
+                Err(Failure::usage(format!("there is already a branch {branch}")).next("git branch --list").into())
+            }
+        }
+    }
+
+    pub fn salvage_drop(&self, name: &str) -> Result<()> {
+        let commit = self.salvaged(name)?;
+        match self.edit_refs(&[RefEdit::Delete { name: &format!("{PREFIX}/{name}"), old: &commit }])? {
+            Swap::Done => Ok(()),
+            Swap::Moved => bail!("drop salvaged work {name}: it changed meanwhile"),
+        }
+    }
+
+    fn salvaged(&self, name: &str) -> Result<String> {
+        let found = self.read_ref(&format!("{PREFIX}/{name}"))?;
+        found.ok_or_else(|| Failure::usage(format!("there is no salvaged work {name}")).into())
+    }
+}
+
+fn salvage(line: &str) -> Option<Salvage> {
+    let mut fields = line.split('\0');
+    let name = fields.next()?.strip_prefix(PREFIX)?.strip_prefix('/')?.to_owned();
+    let commit = fields.next()?.to_owned();
+    let date = fields.next()?.parse().ok()?;
+    let subject = fields.next()?.to_owned();
+    let why = name.rsplit('/').next()?.split_once('-')?.1.to_owned();
+    Some(Salvage { name, commit, date, why, subject })
+}
+
+fn number(name: &str) -> Option<u64> {
+    name.rsplit('/').next()?.split_once('-')?.0.parse().ok()
+}
+
+/// A part of a ref's name: git takes far more than these letters, shells do not.
+fn slug(why: &str) -> String {
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }
+    };
+    let slug: String = why.chars().take(WHY_CHARS_MAX).map(plain).collect();
+    let words: Vec<&str> = slug.split('-').filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "work".to_owned() } else { words.join("-") }
+}

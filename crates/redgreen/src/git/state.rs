@@ -1,0 +1,88 @@
+//! What the user's checkout looks like right now: read, never touched.
+
+use anyhow::Result;
+
+use super::Git;
+use super::call::refused;
+use crate::failure::Failure;
+
+/// Where the checkout stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub commit: String,
+    /// Absent when no branch is checked out.
+    pub branch: Option<String>,
+}
+
+/// How many files of the checkout are not as committed. One file can be both staged and unstaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dirty {
+    pub staged: usize,
+    pub unstaged: usize,
+    pub untracked: usize,
+}
+
+impl Dirty {
+    pub fn is_clean(self) -> bool {
+        self == Self::default()
+    }
+}
+
+impl Git {
+    pub fn head(&self) -> Result<Head> {
+        let act = "read HEAD";
+        let asked = self.call(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]).ask(act)?;
+        let stderr = asked.stderr_text();
+        if !asked.success() && stderr.contains("unknown revision") {
+            return Err(Failure::environment("the repository has no commit yet")
+                .next("git commit --allow-empty -m 'first commit'")
+                .into());
+        }
+        if !asked.success() {
+            return Err(refused(act, &asked));
+        }
+        let answer = asked.stdout_text();
+        let mut lines = answer.lines();
+        let commit = lines.next().unwrap_or_default().to_owned();
+        let branch = lines.next().and_then(|name| name.strip_prefix("refs/heads/"));
+        Ok(Head { commit, branch: branch.map(str::to_owned) })
+    }
+
+    /// Who commits, as `Name <email>`.
+    pub fn identity(&self) -> Result<String> {
+        // Without this setting git makes up an address from the host's name.
+        let call = self.call(["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]);
+        let asked = call.ask("read who commits")?;
+        if !asked.success() {
+            return Err(no_identity());
+        }
+        let answer = asked.stdout_text();
+        let person = answer.rsplit_once('>').map_or(answer.as_str(), |(person, _)| person);
+        Ok(format!("{person}>"))
+    }
+
+    pub fn dirty_count(&self) -> Result<Dirty> {
+        let answer = self
+            .call(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"])
+            .run("read the state of the checkout")?;
+        let mut dirty = Dirty::default();
+        for entry in answer.split(|byte| *byte == 0) {
+            match entry {
+                [] => {}
+                [b'?', ..] => dirty.untracked += 1,
+                [staged, unstaged, ..] => {
+                    dirty.staged += usize::from(*staged != b' ');
+                    dirty.unstaged += usize::from(*unstaged != b' ');
+                }
+                [_] => {}
+            }
+        }
+        Ok(dirty)
+    }
+}
+
+pub(super) fn no_identity() -> anyhow::Error {
+    Failure::environment("git does not know who commits here")
+        .next("git config user.name 'Your Name' && git config user.email you@example.com")
+        .into()
+}
