@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Error, Result, bail};
@@ -70,6 +70,7 @@ const PLUMBING_CONFIG: &[&str] = &[
 /// A git command about to be run.
 pub(super) struct Call {
     program: Program,
+    folder: PathBuf,
     limits: Limits,
     stop: Stop,
 }
@@ -100,16 +101,16 @@ impl Call {
         for setting in PLUMBING_CONFIG {
             program = program.args(["-c", setting]);
         }
-        Self::new(program.args(options.iter().cloned()))
+        Self::new(program.args(options.iter().cloned()), folder)
     }
 
     /// A call as the user would make it: hooks, signing and merge drivers in force.
     pub(super) fn as_the_user(folder: &Path) -> Self {
         // LANGUAGE asks for English words without changing the locale that the user's hooks run in.
-        Self::new(base(folder).env("LANGUAGE", "en"))
+        Self::new(base(folder).env("LANGUAGE", "en"), folder)
     }
 
-    fn new(program: Program) -> Self {
+    fn new(program: Program, folder: &Path) -> Self {
         let limits = Limits {
             wall: QUICK_MAX,
             output_bytes_max: ANSWER_BYTES_MAX,
@@ -117,6 +118,7 @@ impl Call {
         // Short calls are not cut off by Ctrl-C: a killed git leaves its lock files behind.
         Self {
             program,
+            folder: folder.to_owned(),
             limits,
             stop: Stop::default(),
         }
@@ -161,7 +163,7 @@ impl Call {
     pub(super) fn output(self, act: &str) -> Result<Output> {
         self.program
             .output(self.limits, &self.stop)
-            .map_err(|error| not_started(error, act))
+            .map_err(|error| not_started(error, act, &self.folder))
     }
 
     /// Any exit code is an answer; a signal, a time-out or cut output is not.
@@ -243,18 +245,22 @@ fn base(folder: &Path) -> Program {
         .fold(program, |program, name| program.env_remove(*name))
 }
 
-fn not_started(error: Error, act: &str) -> Error {
+fn not_started(error: Error, act: &str, folder: &Path) -> Error {
     let missing = |cause: &(dyn std::error::Error + 'static)| {
         cause
             .downcast_ref::<std::io::Error>()
             .is_some_and(|error| error.kind() == ErrorKind::NotFound)
     };
-    if error.chain().any(missing) {
-        return Failure::environment(format!(
-            "{act}: the git program, or the folder to run it in, was not found"
-        ))
-        .next("git --version")
-        .into();
+    if !error.chain().any(missing) {
+        return error.context(act.to_owned());
     }
-    error.context(act.to_owned())
+    // The system says the same of a missing program and of a missing folder to start it in.
+    if folder.is_dir() {
+        Failure::environment("git is not installed, or not on the PATH")
+            .evidence(act)
+            .next("git --version")
+            .into()
+    } else {
+        Failure::environment(format!("{act}: the folder {} is gone", folder.display())).into()
+    }
 }

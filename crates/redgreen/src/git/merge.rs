@@ -185,8 +185,6 @@ impl Git {
         if after != before && self.contains(&after, source)? {
             return Ok(Merge::Merged { commit: after });
         }
-        // The state is read before it is put back: it tells how far the merge came.
-        let by = ran.as_ref().map(|output| culprit(landing, output)).ok();
         self.take_back(landing, &probe, source, &theirs)
             .with_context(|| format!("{act}: it did not end well"))?;
         let output = ran?;
@@ -194,7 +192,7 @@ impl Git {
             .join("\n")
             .trim()
             .to_owned();
-        Ok(blocked(by.unwrap_or_default(), words))
+        Ok(blocked(culprit(&output), words))
     }
 }
 
@@ -203,7 +201,7 @@ fn blocked(by: String, output: String) -> Merge {
 }
 
 /// Who kept an otherwise clean merge from ending.
-fn culprit(landing: &Landing, output: &Output) -> String {
+fn culprit(output: &Output) -> String {
     let stderr = output.stderr_text();
     if output.exit == Exit::TimedOut {
         format!("the time limit of {} s", MERGE_MAX.as_secs())
@@ -216,7 +214,7 @@ fn culprit(landing: &Landing, output: &Output) -> String {
     } else if stderr.contains("failed to sign") || stderr.contains("failed to write commit object")
     {
         "signing".to_owned()
-    } else if landing.merge_head().is_some() {
+    } else if stderr.contains("Not committing merge") {
         "a hook".to_owned()
     } else {
         "git".to_owned()

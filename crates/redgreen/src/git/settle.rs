@@ -172,20 +172,32 @@ impl Git {
     /// content is in the merged commit, so that taking them back loses nothing. Nothing is written, since the merge may
     /// have ended for want of space.
     pub(super) fn written(&self, landing: &Landing, probe: &Probe) -> Result<Vec<Changed>> {
+        // Of git's ways to compare files, the only one that keeps what it learns to itself.
         let answer = self
             .call_on(&landing.folder, &probe.index())
             .args([
-                "diff",
+                "status",
+                "--porcelain=v1",
                 "-z",
-                "--name-only",
                 "--no-renames",
-                "--no-ext-diff",
-                "--ignore-submodules",
+                "-uno",
+                "--ignore-submodules=all",
             ])
             .wall(CHECKOUT_MAX)
             .run("compare the files")?;
         let text = String::from_utf8_lossy(&answer);
-        let differs: BTreeSet<&str> = text.split('\0').collect();
+        // Two letters and a blank, then the path; the second letter is about the file.
+        let unlike = |entry: &'_ str| {
+            entry
+                .as_bytes()
+                .get(1)
+                .is_some_and(|letter| *letter != b' ')
+        };
+        let differs: BTreeSet<&str> = text
+            .split('\0')
+            .filter(|entry| unlike(entry))
+            .filter_map(|entry| entry.get(3..))
+            .collect();
         let shows = |change: &&Changed| match change.status {
             Status::Deleted => fs::symlink_metadata(landing.folder.join(&change.path)).is_err(),
             Status::Added | Status::Modified | Status::TypeChanged => {
