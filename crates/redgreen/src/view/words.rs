@@ -9,7 +9,7 @@ use redgreen_core::policy::dollars;
 use super::{BAD, DOUBT, GOOD, HINT, QUIET, STRONG, paint};
 use crate::failure::Failure;
 
-pub fn failure(failure: &Failure) -> String {
+pub(super) fn failure(failure: &Failure) -> String {
     let mut text = format!("{}: {}\n", paint(BAD, "error"), failure.what);
     for line in failure.evidence.iter().flat_map(|evidence| evidence.lines()) {
         text.push_str(&format!("  {line}\n"));
