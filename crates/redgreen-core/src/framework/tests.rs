@@ -1,3 +1,5 @@
+//! Which frameworks a project needs, and what its paths are.
+
 use super::*;
 
 #[track_caller]

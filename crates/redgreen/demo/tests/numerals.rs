@@ -1,3 +1,5 @@
+//! What stands before the kata begins.
+
 use roman::NUMERALS;
 
 #[test]

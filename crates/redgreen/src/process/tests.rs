@@ -1,3 +1,5 @@
+//! Programs that flood, hang, fork and ignore signals are bounded and gone.
+
 use super::*;
 
 const ROOMY: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 1 << 20 };

@@ -5,4 +5,5 @@
 mod git;
 mod kata;
 mod runner;
+mod story;
 mod tidy;

@@ -47,10 +47,10 @@ impl Project {
 }
 
 /// The virtual environment with pytest that `scripts/test` installs.
-fn venv() -> PathBuf {
+pub(crate) fn venv() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "tests are told where pytest is")]
     let python = std::env::var_os("REDGREEN_TEST_PYTHON")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/venv/bin/python"), PathBuf::from);
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/python/bin/python"), PathBuf::from);
     assert!(python.exists(), "no {}: run scripts/test, which installs pytest for the tests", python.display());
     python.parent().unwrap().parent().unwrap().to_owned()
 }

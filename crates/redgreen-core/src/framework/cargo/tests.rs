@@ -1,3 +1,5 @@
+//! Rows over captured reports of cargo: what was built, what ran, what it amounts to.
+
 use super::*;
 use crate::framework::samples::{JUNK, Sample, beginnings};
 use crate::report::{Flag, LoadErrorKind, Status};

@@ -1,3 +1,5 @@
+//! Rows over captured streams of pytest: what was collected, what ran, what it amounts to.
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -138,7 +138,7 @@ fn links_do_not_lead_out_of_the_worktree() {
 #[test]
 fn commands_run_in_the_worktree_and_know_the_assignment() {
     let place = Place::new();
-    place.play(r#"{ shell = "env | grep -a -e ^REDGREEN -e ^EXTRA | sort > env; basename $PWD >> env" }"#);
+    place.play(r#"{ shell = "env | grep -a -e ^REDGREEN -e ^EXTRA | grep -av ^REDGREEN_TEST_ | sort > env; basename $PWD >> env" }"#);
     assert_eq!(
         place.shows("env"),
         "EXTRA=given\nREDGREEN_ATTEMPT=3\nREDGREEN_CYCLE=2\nREDGREEN_PHASE=GREEN\nREDGREEN_REQUEST=Add\u{fffd} zeros\n\

@@ -1,0 +1,230 @@
+//! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
+
+mod run;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Three cycles on pytest: every phase accepted at the first try, the second refactoring changes something.
+pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
+
+/// A repository, a home of its own, and nothing of the machine's configuration.
+pub(crate) struct Story {
+    folder: tempfile::TempDir,
+    pub(crate) root: PathBuf,
+    env: Vec<(String, String)>,
+}
+
+/// What a command said and how it ended.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Said {
+    line: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Story {
+    /// An empty project for pytest, with one commit on `main`. The path has a blank and a letter beyond ASCII.
+    pub(crate) fn new() -> Self {
+        let story = Self::bare_folder();
+        story.git("init -q -b main");
+        story.git("config user.name Ada");
+        story.git("config user.email ada@example.com");
+        story
+            .file("pytest.ini", "[pytest]\n")
+            .file("redgreen.toml", "backoff = 0.0\n")
+            .file(".gitignore", "__pycache__/\n");
+        story.commit("first");
+        story
+    }
+
+    /// The same with the calculator's script beside the repository.
+    pub(crate) fn calculator() -> Self {
+        let story = Self::new();
+        story.script("kata.toml", CALCULATOR);
+        story
+    }
+
+    /// A folder that is not a repository yet.
+    pub(crate) fn bare_folder() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("prójekt one");
+        fs::create_dir_all(&root).unwrap();
+        fs::create_dir_all(folder.path().join("home")).unwrap();
+        let story = Self { root, folder, env: Vec::new() };
+        let home = story.place("home").display().to_string();
+        story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees"))
+    }
+
+    #[must_use]
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.retain(|(known, _)| known != name);
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A path beside the repository.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn file(&self, path: &str, text: &str) -> &Self {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// A script for the agent, beside the repository.
+    pub(crate) fn script(&self, name: &str, text: &str) -> &Self {
+        fs::write(self.place(name), text).unwrap();
+        self
+    }
+
+    pub(crate) fn commit(&self, message: &str) -> String {
+        self.git("add -A");
+        self.command("git").args(["commit", "-q", "-m", message]).output().unwrap();
+        self.git("rev-parse HEAD")
+    }
+
+    /// Runs git in the repository; words are split at blanks. Fails the test when git does.
+    #[track_caller]
+    pub(crate) fn git(&self, line: &str) -> String {
+        let output = self.command("git").args(line.split(' ')).output().unwrap();
+        assert!(output.status.success(), "git {line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// `redgreen <line>`; words are split at blanks, `"…"` keeps them together, `@name` is a path beside the repository.
+    pub(crate) fn redgreen(&self, line: &str) -> Said {
+        let output = self.prepare(line).output().unwrap();
+        Said {
+            line: line.to_owned(),
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The same, ready to be started in another way.
+    pub(crate) fn prepare(&self, line: &str) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_redgreen"));
+        command.args(self.words(line)).stdin(Stdio::null());
+        command
+    }
+
+    /// A command with the story's environment and nothing else.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).env_clear().envs(machine()).envs(self.env.iter().cloned());
+        command
+    }
+
+    /// The commits of a branch, oldest first, without the one the story began with: subject and files touched.
+    pub(crate) fn log(&self, range: &str) -> Vec<String> {
+        self.git(&format!("log --reverse --format=%s {range}")).lines().map(str::to_owned).collect()
+    }
+
+    /// The only branch that a run works on.
+    #[track_caller]
+    pub(crate) fn branch(&self) -> String {
+        let branches = self.git("for-each-ref --format=%(refname:short) refs/heads/redgreen");
+        assert_eq!(branches.lines().count(), 1, "{branches}");
+        branches
+    }
+
+    /// Everything in the checkout and what git knows about it: file bytes, index bytes, refs of the user's.
+    pub(crate) fn belongings(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut all = BTreeMap::new();
+        collect(&self.root, &self.root, &mut all);
+        for name in ["index", "HEAD", "config"] {
+            all.insert(format!(".git/{name}"), fs::read(self.root.join(".git").join(name)).unwrap_or_default());
+        }
+        for refs in ["refs/heads/main", "refs/stash", "refs/tags"] {
+            let value = self.git(&format!("for-each-ref {refs}"));
+            all.insert(refs.to_owned(), value.into_bytes());
+        }
+        all
+    }
+
+    fn words(&self, line: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (index, part) in line.split('"').enumerate() {
+            if index % 2 == 1 {
+                words.push(part.to_owned());
+            } else {
+                words.extend(part.split_whitespace().map(|word| match word.strip_prefix('@') {
+                    Some(name) => self.place(name).display().to_string(),
+                    None => word.to_owned(),
+                }));
+            }
+        }
+        words
+    }
+}
+
+impl Said {
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "redgreen {}\n{}\n{}", self.line, self.stdout, self.stderr);
+        self
+    }
+
+    /// Both on stdout and stderr, so that a story does not depend on which.
+    #[track_caller]
+    pub(crate) fn says(self, words: &str) -> Self {
+        let all = format!("{}\n{}", self.stdout, self.stderr);
+        assert!(all.contains(words), "redgreen {} does not say {words:?}:\n{all}", self.line);
+        self
+    }
+
+    /// The last line of stdout as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let last = self.stdout.lines().last().unwrap_or_default();
+        serde_json::from_str(last).unwrap_or_else(|error| panic!("redgreen {}: {error}: {last}", self.line))
+    }
+}
+
+/// Git without the machine's configuration, python with pytest, cargo where it is.
+fn machine() -> Vec<(String, String)> {
+    #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+    let known = |name: &str| std::env::var(name).ok();
+    let python = crate::runner::venv();
+    let path = format!("{}/bin:{}", python.display(), known("PATH").unwrap_or_default());
+    let mut env = vec![
+        ("PATH".to_owned(), path),
+        ("VIRTUAL_ENV".to_owned(), python.display().to_string()),
+        ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
+        ("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()),
+        ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
+    ];
+    // Cargo and rustup look for their own folders in a home that the story does not have.
+    let home = known("HOME").unwrap_or_default();
+    for (name, default) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+        env.push((name.to_owned(), known(name).unwrap_or_else(|| format!("{home}/{default}"))));
+    }
+    env.extend(known("TMPDIR").map(|folder| ("TMPDIR".to_owned(), folder)));
+    env
+}
+
+fn collect(root: &Path, folder: &Path, all: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap() == ".git" {
+            continue;
+        }
+        if path.is_dir() && !path.is_symlink() {
+            collect(root, &path, all);
+        } else {
+            all.insert(path.strip_prefix(root).unwrap().display().to_string(), fs::read(&path).unwrap_or_default());
+        }
+    }
+}
