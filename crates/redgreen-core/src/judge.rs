@@ -1,10 +1,10 @@
 //! The ruling on a phase: from the change, the report accepted last and the report of the candidate, nothing else. No
 //! word of any agent is an input.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 
-use crate::change::{Change, Class, Kind};
+use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::phase::Phase;
 use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
@@ -42,9 +42,14 @@ pub fn judge(phase: Phase, evidence: Evidence<'_>) -> Verdict {
 }
 
 /// The report to compare the next phase with: the candidate's, and what it could not show because the new test does not
-/// compile yet. Those tests are owed at GREEN.
+/// compile yet. Those tests are owed at GREEN, where what the new test broke has to be whole again: only what was broken
+/// or unclean before it stays excused.
 pub fn carry(before: &Report, after: &Report) -> Report {
     let mut carried = after.clone();
+    carried.load_errors.retain(|error| known_load_error(before, error));
+    if after.outcome != Outcome::Passed {
+        carried.outcome = before.outcome;
+    }
     let seen: BTreeSet<&str> = after.tests.iter().map(|test| test.id.as_str()).collect();
     let hidden = before.tests.iter().filter(|test| !seen.contains(test.id.as_str())).cloned();
     carried.tests.extend(hidden);
@@ -89,7 +94,7 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
         Reason::new(code, first_line(&error.message)).place(error.file.as_deref(), error.line)
     }));
 
-    let hidden = |test: &Test| !new_errors.is_empty() && hidden_by(&new_errors, test);
+    let hidden = |test: &Test| hides(&new_errors, change, after, test);
     let others = others(before, after, change, hidden);
     let sabotage = !others.is_clean();
     reasons.extend(others.reasons(Code::RedOthersFail, Code::RedOthersFail, Code::RedTestsVanished));
@@ -105,6 +110,7 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
         | Outcome::NoTests
         | Outcome::UsageError => {}
     }
+    reasons.extend(denied_failures(before, after, Code::RedCrashed));
 
     let fresh: Vec<&Test> = after.tests.iter().filter(|test| is_fresh(before, change, test)).collect();
     let failing: Vec<&Test> = fresh.iter().copied().filter(|test| test.status.is_failure()).collect();
@@ -117,7 +123,12 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
         verdict.standing = (!disqualified && !sabotage).then_some(Standing { kept: 0, reached: 0 });
         return verdict;
     }
-    accepted_red(&failing, &missing)
+    let mut verdict = accepted_red(&failing, &missing);
+    // An old test file that does not load owes its old tests; they may be all that was changed.
+    let old = before.report.tests.iter().filter(|test| test.status == Status::Passed && after.test(&test.id).is_none());
+    let owed = old.filter(|test| missing.iter().any(|error| in_modified_test_file(change, error, test)));
+    verdict.targets.extend(owed.map(|test| test.id.clone()));
+    verdict
 }
 
 fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
@@ -158,11 +169,11 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
         | Outcome::UsageError => None,
     };
     reasons.extend(incomplete);
+    let new_errors: Vec<&LoadError> =
+        after.load_errors.iter().filter(|error| !known_load_error(before, error)).collect();
     reasons.extend(bounded(
-        after
-            .load_errors
+        new_errors
             .iter()
-            .filter(|error| !known_load_error(before, error) || error.kind == LoadErrorKind::MissingSymbol)
             .map(|error| {
                 Reason::new(Code::GreenDoesNotCompile, first_line(&error.message))
                     .place(error.file.as_deref(), error.line)
@@ -170,10 +181,11 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
             .collect(),
     ));
 
-    let hides = !after.load_errors.is_empty();
-    let owed = |test: &Test| targets.contains(&test.id) || hides && hidden_by(&all(&after.load_errors), test);
-    let others = others(before, after, &Change::default(), owed);
-    let reached = reached(before, after, targets);
+    let owed: HashSet<&str> = targets.iter().map(String::as_str).collect();
+    let excused = |test: &Test| owed.contains(test.id.as_str()) || hides(&new_errors, change, after, test);
+    let others = others(before, after, &Change::default(), excused);
+    let mut reached = reached(before, after, targets, &owed);
+    reached.none_new &= new_errors.is_empty();
     reasons.extend(others.reasons(Code::GreenRegression, Code::GreenNewlySkipped, Code::GreenTestsVanished));
     reasons.extend(reached.reasons());
     if reasons.is_empty() {
@@ -238,7 +250,7 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     }
 }
 
-/// What became of the tests that passed before and are not this phase's business.
+/// What became of the tests that did not fail before and are not this phase's business.
 struct Others<'a> {
     failing: Vec<&'a Test>,
     skipped: Vec<&'a Test>,
@@ -247,14 +259,17 @@ struct Others<'a> {
 
 fn others<'a>(before: &Seen<'a>, after: &Seen<'a>, change: &Change, excused: impl Fn(&Test) -> bool) -> Others<'a> {
     let mut others = Others { failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new() };
-    for test in before.report.tests.iter().filter(|test| test.status == Status::Passed && !excused(test)) {
+    for test in &before.report.tests {
+        let passed = test.status == Status::Passed;
         match after.test(&test.id) {
-            None => others.vanished.push(test),
+            // A test that slept and now fails makes the suite as red as one that passed.
+            _ if !passed && !test.status.is_idle() || excused(test) => {}
+            None if passed => others.vanished.push(test),
             // A test whose file this phase changed is its business, so long as it still runs.
             Some(now) if now.status.is_failure() && in_changed_test(change, now) => {}
             Some(now) if now.status.is_failure() => others.failing.push(now),
-            Some(now) if now.status.is_idle() => others.skipped.push(now),
-            Some(_) => {}
+            Some(now) if passed && is_waived(now.status) => others.skipped.push(now),
+            None | Some(_) => {}
         }
     }
     others
@@ -286,7 +301,7 @@ struct Reached<'a> {
     none_new: bool,
 }
 
-fn reached<'a>(before: &Seen<'_>, after: &Seen<'a>, targets: &'a [String]) -> Reached<'a> {
+fn reached<'a>(before: &Seen<'_>, after: &Seen<'a>, targets: &'a [String], owed: &HashSet<&str>) -> Reached<'a> {
     let mut reached =
         Reached { passing: 0, failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new(), none_new: false };
     let mut sort = |test: &'a Test| match test.status {
@@ -302,13 +317,13 @@ fn reached<'a>(before: &Seen<'_>, after: &Seen<'a>, targets: &'a [String]) -> Re
         sort(test);
     }
     // Tests nobody saw at RED (they did not compile, or came along in GREEN) have to pass as well.
-    for test in new.iter().copied().filter(|test| !targets.contains(&test.id)) {
+    for test in new.iter().copied().filter(|test| !owed.contains(test.id.as_str())) {
         if compiled_late || test.status.is_failure() {
             sort(test);
         }
     }
     reached.vanished = targets.iter().map(String::as_str).filter(|id| after.test(id).is_none()).collect();
-    reached.none_new = compiled_late && new.is_empty() && after.load_errors.is_empty();
+    reached.none_new = compiled_late && new.is_empty();
     reached
 }
 
@@ -338,38 +353,66 @@ fn kept(before: &Seen<'_>, after: &Seen<'_>) -> usize {
 fn is_fresh(before: &Seen<'_>, change: &Change, test: &Test) -> bool {
     match before.test(&test.id) {
         None => true,
-        Some(known) => known.status == Status::Passed && test.status.is_failure() && in_changed_test(change, test),
+        Some(known) => !known.status.is_failure() && test.status.is_failure() && in_changed_test(change, test),
     }
 }
 
-/// Whether the test lives in a test file that changed. The file of a failure may be the code it failed in, so the id,
-/// which starts with the test's own path in most runners, is asked as well.
+/// Whether the test lives in a test file that changed.
 fn in_changed_test(change: &Change, test: &Test) -> bool {
-    change.paths.iter().filter(|changed| matches!(changed.class, Class::Test | Class::Mixed)).any(|changed| {
-        test.file.as_deref() == Some(&changed.path)
-            || test.id.strip_prefix(changed.path.as_str()).is_some_and(|rest| rest.starts_with("::"))
-            || changed
-                .path
-                .strip_suffix(".rs")
-                .is_some_and(|stem| test.id.strip_prefix(stem).is_some_and(|rest| rest.starts_with("::")))
+    let tests = change.paths.iter().filter(|changed| matches!(changed.class, Class::Test | Class::Mixed));
+    tests.into_iter().any(|changed| lives_in(test, &changed.path))
+}
+
+/// Whether the test is in that file, as far as can be told. The file of a failure may be the code it failed in, so the
+/// id is asked as well: it starts with the test's own path in most runners, and cargo's `roman/tests/numerals::one` has
+/// the package's name before it.
+fn lives_in(test: &Test, path: &str) -> bool {
+    let home = test.id.split_once("::").map_or(test.id.as_str(), |(home, _)| home);
+    let stem = path.strip_suffix(".rs").unwrap_or(path);
+    let inside = home.split_once('/').map_or("", |(_, inside)| inside);
+    let of_package =
+        !inside.is_empty() && stem.strip_suffix(inside).is_some_and(|up| up.is_empty() || up.ends_with('/'));
+    test.file.as_deref() == Some(path) || home == path || home == stem || of_package
+}
+
+fn in_modified_test_file(change: &Change, error: &LoadError, test: &Test) -> bool {
+    error.file.as_deref().is_some_and(|broken| {
+        let modified =
+            |path: &ChangedPath| path.path == broken && path.class == Class::Test && path.kind == Kind::Modified;
+        lives_in(test, broken) && change.paths.iter().any(modified)
     })
 }
 
-/// Whether a broken file explains that a test could not run. Where the test's file is unknown, the doubt is in its
-/// favour: it is owed at GREEN all the same.
-fn hidden_by(errors: &[&LoadError], test: &Test) -> bool {
+/// Whether the broken files explain that a test has no result. A runner that ran nothing at all hides everything.
+fn hides(errors: &[&LoadError], change: &Change, after: &Report, test: &Test) -> bool {
+    !errors.is_empty() && (after.tests.is_empty() || hidden_by(errors, change, test))
+}
+
+/// Whether one of the broken files explains that a test could not run. Where the test's file is unknown, the doubt is in
+/// its favour: it is owed at GREEN all the same.
+fn hidden_by(errors: &[&LoadError], change: &Change, test: &Test) -> bool {
     errors.iter().any(|error| match (&error.file, &test.file) {
-        (Some(broken), Some(file)) => broken == file || test.id.starts_with(broken.as_str()),
-        (None, _) | (_, None) => true,
+        (None, _) => true,
+        (Some(broken), _) if lives_in(test, broken) => true,
+        (Some(_), Some(_)) => false,
+        // A new file in `tests` is a program of its own: no other one needs it, unless that one was changed as well.
+        (Some(broken), None) => !is_new_test_target(change, broken) || in_changed_test(change, test),
     })
+}
+
+fn is_new_test_target(change: &Change, path: &str) -> bool {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let in_tests = (folder == "tests" || folder.ends_with("/tests")) && !path.split('/').any(|part| part == "src");
+    in_tests && change.paths.iter().any(|changed| changed.path == path && changed.kind == Kind::Added)
 }
 
 fn known_load_error(before: &Report, error: &LoadError) -> bool {
     before.load_errors.iter().any(|known| known.file == error.file && known.message == error.message)
 }
 
-fn all(errors: &[LoadError]) -> Vec<&LoadError> {
-    errors.iter().collect()
+/// The test did not have to pass: it was not run, or its failure is declared to be expected.
+fn is_waived(status: Status) -> bool {
+    status.is_idle() || status == Status::Xfailed
 }
 
 fn red_code(test: &Test) -> Code {
@@ -404,7 +447,7 @@ fn red_code(test: &Test) -> Code {
 }
 
 fn nothing_red(fresh: &[&Test]) -> Reason {
-    let passing: Vec<&str> = fresh.iter().filter(|test| !test.status.is_idle()).map(|test| test.id.as_str()).collect();
+    let passing: Vec<&str> = fresh.iter().filter(|test| !is_waived(test.status)).map(|test| test.id.as_str()).collect();
     match (fresh.first(), passing.first()) {
         (None, _) => Reason::plain(Code::RedNoTests),
         (Some(idle), None) => Reason::new(Code::RedSkipped, format!("{} is skipped", idle.id)).test(&idle.id),
@@ -448,9 +491,9 @@ fn of_class(change: &Change, class: Class, tell: impl Fn(&str, Kind) -> Option<R
 
 /// Everything looks well, but the pieces do not agree; a suite that was not clean before may stay as it was.
 fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> {
-    let clean_before = before.outcome == Outcome::Passed || before.tests.is_empty();
-    if after.has(Flag::ExitCodeContradicts) && !before.has(Flag::ExitCodeContradicts) {
-        return Some(Reason::new(code, "the report holds failures, and the exit code says there are none"));
+    let clean_before = matches!(before.outcome, Outcome::Passed | Outcome::NoTests | Outcome::Skipped);
+    if let Some(denied) = denied_failures(before, after, code) {
+        return Some(denied);
     }
     let failures_now = after.tests.iter().any(|test| test.status.is_failure());
     if clean_before && !failures_now && after.exit != Exit::Code(0) {
@@ -461,6 +504,11 @@ fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> 
         ));
     }
     None
+}
+
+fn denied_failures(before: &Report, after: &Report, code: Code) -> Option<Reason> {
+    (after.has(Flag::ExitCodeContradicts) && !before.has(Flag::ExitCodeContradicts))
+        .then(|| Reason::new(code, "the report holds failures, and the exit code says there are none"))
 }
 
 fn crashed(code: Code, after: &Report) -> Reason {

@@ -175,6 +175,7 @@ pub enum Flag {
 pub struct Counts {
     pub passed: usize,
     pub failed: usize,
+    /// Neither passed nor failed: skipped, to do, expected to fail, flaky.
     pub skipped: usize,
     pub load_errors: usize,
 }
@@ -245,12 +246,12 @@ impl Report {
     pub fn counts(&self) -> Counts {
         let mut counts = Counts { load_errors: self.load_errors.len(), ..Counts::default() };
         for test in &self.tests {
-            if test.status.is_failure() {
-                counts.failed += 1;
-            } else if test.status.is_idle() {
-                counts.skipped += 1;
-            } else {
+            if test.status == Status::Passed {
                 counts.passed += 1;
+            } else if test.status.is_failure() {
+                counts.failed += 1;
+            } else {
+                counts.skipped += 1;
             }
         }
         counts
@@ -347,6 +348,125 @@ impl Report {
     pub(crate) fn flag(&mut self, flag: Flag) {
         if !self.has(flag) {
             self.flags.push(flag);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was seen, from the strongest to the weakest: each one decides, whatever comes after it.
+    const PRECEDENCE: [(&str, Outcome); 12] = [
+        ("our limit", Outcome::TimedOut),
+        ("usage", Outcome::UsageError),
+        ("load error alone", Outcome::DidNotCompile),
+        ("signal", Outcome::Crashed),
+        ("no finish", Outcome::Crashed),
+        ("result missing", Outcome::Crashed),
+        ("crashed", Outcome::Crashed),
+        ("timed out", Outcome::TimedOut),
+        ("load error", Outcome::DidNotCompile),
+        ("outside", Outcome::Errored),
+        ("errored", Outcome::Errored),
+        ("failed", Outcome::Failed),
+    ];
+
+    fn test(id: &str, status: Status) -> Test {
+        Test { id: id.to_owned(), status, file: None, line: None, message: None, exception: None, duration_ms: None }
+    }
+
+    fn clean(tests: &[Status]) -> Report {
+        let tests = tests.iter().enumerate().map(|(number, &status)| test(&format!("t{number}"), status)).collect();
+        Report { exit: Exit::Code(0), finished: true, tests, ..Report::default() }
+    }
+
+    fn add(report: &mut Report, what: &str) {
+        match what {
+            "our limit" => report.exit = Exit::TimedOut,
+            "usage" => report.outcome = Outcome::UsageError,
+            "load error alone" => {
+                add(report, "load error");
+                report.tests.clear();
+            }
+            "load error" => report.load_errors.push(LoadError {
+                file: None,
+                line: None,
+                kind: LoadErrorKind::Other,
+                code: None,
+                message: "no".to_owned(),
+            }),
+            "signal" => report.exit = Exit::Signal(9),
+            "no finish" => report.finished = false,
+            "result missing" => report.planned = Some(vec!["never".to_owned()]),
+            "outside" => report.errors_outside.push("coverage is below 85 %".to_owned()),
+            "crashed" => report.tests.push(test(what, Status::Crashed)),
+            "timed out" => report.tests.push(test(what, Status::TimedOut)),
+            "errored" => report.tests.push(test(what, Status::Errored)),
+            "failed" => report.tests.push(test(what, Status::Failed)),
+            unknown => panic!("no such sight: {unknown}"),
+        }
+    }
+
+    #[test]
+    fn the_strongest_sight_decides() {
+        for (index, (stronger, outcome)) in PRECEDENCE.into_iter().enumerate() {
+            for (weaker, _) in PRECEDENCE.into_iter().skip(index) {
+                let mut report = clean(&[Status::Passed]);
+                add(&mut report, weaker);
+                add(&mut report, stronger);
+                report.conclude();
+                assert_eq!(report.outcome, outcome, "{stronger} and {weaker}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_failure_it_counts_what_was_run() {
+        use Status::{Flaky, NotRun, Passed, Skipped, Todo, Xfailed};
+        for (tests, exit, outcome) in [
+            (&[][..], 0, Outcome::NoTests),
+            (&[], 5, Outcome::NoTests),
+            (&[Skipped, Todo, NotRun], 0, Outcome::Skipped),
+            (&[Passed, Skipped, Xfailed, Flaky], 0, Outcome::Passed),
+            (&[Passed], 1, Outcome::Errored),
+        ] {
+            let mut report = clean(tests);
+            report.exit = Exit::Code(exit);
+            report.conclude();
+            assert_eq!(report.outcome, outcome, "{tests:?}, exit {exit}");
+        }
+        let counts = clean(&[Passed, Passed, Skipped, Xfailed, Flaky, Status::Errored]).counts();
+        assert_eq!(counts, Counts { passed: 2, failed: 1, skipped: 3, load_errors: 0 });
+    }
+
+    #[test]
+    fn what_does_not_agree_is_flagged() {
+        for (what, exit, flags) in [
+            ("failed", 1, &[][..]),
+            ("failed", 0, &[Flag::ExitCodeContradicts]),
+            ("load error", 0, &[Flag::ExitCodeContradicts]),
+            ("no finish", 0, &[Flag::NoFinish]),
+            ("no finish", 1, &[]),
+            ("result missing", 0, &[Flag::ResultMissing]),
+        ] {
+            let mut report = clean(&[Status::Passed]);
+            report.exit = Exit::Code(exit);
+            add(&mut report, what);
+            report.conclude();
+            report.conclude();
+            assert_eq!(report.flags, flags, "{what}, exit {exit}");
+        }
+    }
+
+    #[test]
+    fn of_two_results_for_one_test_the_worse_holds() {
+        for (first, second) in [(Status::Failed, Status::Passed), (Status::Passed, Status::Failed)] {
+            let mut report = clean(&[Status::Passed]);
+            report.tests.extend([test("twice", first), test("twice", second)]);
+            report.conclude();
+            assert_eq!(report.test("twice").unwrap().status, Status::Failed);
+            assert_eq!((report.tests.len(), report.outcome), (2, Outcome::Failed));
         }
     }
 }

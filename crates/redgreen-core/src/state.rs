@@ -215,14 +215,15 @@ impl State {
         let illegal = Illegal { event: event.name(), situation: self.situation.name() };
         self.count(event);
         match event {
-            Event::Prepared { .. } => self.prepared = true,
-            Event::Left { outcome } => {
+            Event::Prepared { .. } if self.left.is_none() && self.needs_worktree() => self.prepared = true,
+            Event::Left { outcome } if self.left.is_none() => {
                 self.left = Some(outcome.clone());
                 self.prepared = false;
             }
             Event::Resumed { policy } => self.resume(policy.as_deref()),
             Event::RolledBack { to, .. } => self.roll_back(to).ok_or(illegal)?,
             Event::Decided { decision } => self.decide(*decision).ok_or(illegal)?,
+            Event::Prepared { .. } | Event::Left { .. } => return Err(illegal),
             Event::Measured { .. }
             | Event::Turned { .. }
             | Event::Judged { .. }
@@ -252,6 +253,19 @@ impl State {
             | Situation::Merging
             | Situation::Discarding
             | Situation::Ended(_) => &self.progress.head.tree,
+        }
+    }
+
+    /// The next step is done in a worktree that has not been seen to.
+    pub fn needs_worktree(&self) -> bool {
+        match &self.situation {
+            Situation::Measuring { .. } | Situation::Working { .. } | Situation::Reverting { .. } => !self.prepared,
+            Situation::Unmeasurable { .. }
+            | Situation::Halted { .. }
+            | Situation::Waiting { .. }
+            | Situation::Merging
+            | Situation::Discarding
+            | Situation::Ended(_) => false,
         }
     }
 
@@ -425,12 +439,19 @@ impl State {
 
     /// Events that only one situation allows.
     fn advance(&mut self, event: &Event, at: i64) -> Option<()> {
+        if self.left.is_some() || self.needs_worktree() {
+            return None;
+        }
         let situation = std::mem::replace(&mut self.situation, Situation::Merging);
         self.situation = match (situation, event) {
             (Situation::Measuring { then }, Event::Measured { report, usable, lint, .. }) => {
                 self.lint_before.clone_from(lint);
                 self.progress.accepted = Some(report.clone());
                 if *usable {
+                    // Where a run was adopted is a place to go back to; where one starts is the user's.
+                    if self.progress.handoff.is_some() {
+                        self.trail.push(Waypoint { progress: self.progress.clone(), next: then });
+                    }
                     self.entering(then)
                 } else {
                     let message = report.summary.clone();
@@ -476,6 +497,8 @@ impl State {
                     at,
                 };
                 match verdict.decision {
+                    // Without it nobody knows what is next, and "nothing" would be taken for "done".
+                    Decision::Accepted if phase == Phase::Plan && planned.is_none() => return None,
                     Decision::Accepted => self.lint_or_commit(phase, acceptance),
                     Decision::Undecided => Stage::Doubting { answer, trouble: told(verdict) },
                     Decision::Refused => return Some(self.refused(phase, attempt, verdict, at)),
@@ -551,7 +574,7 @@ impl State {
             }
         };
         if attempt.retries > self.run.policy.retries_max {
-            return self.gave_up(phase, attempt, trouble, at);
+            return self.gave_up(phase, attempt, trouble, tree, at);
         }
         let ms = self.run.policy.pause_ms(attempt.retries, asked);
         let stage = restored(&attempt.tree, tree, Stage::Pausing { ms });
@@ -573,11 +596,18 @@ impl State {
                     }
                 };
                 if used_up {
-                    return self.gave_up(phase, attempt, trouble, at);
+                    let holds = attempt.tree.clone();
+                    return self.gave_up(phase, attempt, trouble, &holds, at);
                 }
                 let head = &self.progress.head.tree;
                 let pausing = Stage::Pausing { ms: self.run.policy.pause_ms(attempt.retries, None) };
-                let roll_back = phase == Phase::Refactor || phase == Phase::Red && verdict.standing.is_none();
+                let roll_back = match phase {
+                    Phase::Plan | Phase::Complete => {
+                        verdict.reasons.iter().any(|reason| reason.code == Code::PlanTouchesCode)
+                    }
+                    Phase::Red => verdict.standing.is_none(),
+                    Phase::Green | Phase::Refactor => true,
+                };
                 let stage = if roll_back { restored(head, &attempt.tree, pausing) } else { pausing };
                 Situation::Working { phase, attempt, stage }
             }
@@ -589,17 +619,20 @@ impl State {
         let policy = &self.run.policy;
         attempt.iteration += 1;
         attempt.notice(verdict);
-        if let Some(stuck) = attempt.stuck(policy) {
-            trouble.message = format!("{stuck}\n{}", trouble.message);
-            return self.gave_up(Phase::Green, attempt, trouble, at);
-        }
-        if attempt.iteration >= policy.iterations_max {
-            trouble.message = format!("{} iterations are used up\n{}", attempt.iteration, trouble.message);
-            return self.gave_up(Phase::Green, attempt, trouble, at);
+        let used_up = (attempt.iteration >= policy.iterations_max)
+            .then(|| format!("{} iterations are used up", attempt.iteration));
+        if let Some(why) = attempt.stuck(policy).or(used_up) {
+            trouble.message = format!("{why}\n{}", trouble.message);
+            let holds = attempt.tree.clone();
+            return self.gave_up(Phase::Green, attempt, trouble, &holds, at);
         }
         let best = attempt.best.as_ref();
         let worse = verdict.standing.is_none_or(|standing| best.is_some_and(|best| standing < best.standing));
+        // Code that does not build says nothing of how good it is; what it lacks is told, and the edits stay.
+        let unbuilt =
+            verdict.standing.is_some() && verdict.reasons.iter().any(|reason| reason.code == Code::GreenDoesNotCompile);
         let stage = match best {
+            Some(_) if unbuilt => Stage::Diagnosing,
             Some(best) if worse => restored(&best.tree, &attempt.tree, Stage::Diagnosing),
             Some(_) | None => {
                 if let Some(standing) = verdict.standing {
@@ -612,7 +645,8 @@ impl State {
     }
 
     /// A refactoring that does not come off leaves the green code; every other phase is taken back and halts the run.
-    fn gave_up(&self, phase: Phase, attempt: Attempt, trouble: Trouble, at: i64) -> Situation {
+    /// `holds` is what the worktree was left with.
+    fn gave_up(&self, phase: Phase, attempt: Attempt, trouble: Trouble, holds: &str, at: i64) -> Situation {
         if phase != Phase::Refactor {
             return Situation::Reverting { phase, attempt, trouble, stage: Reverting::Restoring };
         }
@@ -620,7 +654,7 @@ impl State {
         let verdict = Verdict::accepted(Reason::new(Code::RefactorGivenUp, trouble.message));
         let acceptance = Acceptance { tree: head.clone(), verdict, report: None, planning: None, at };
         let committing = Stage::Committing { acceptance: Box::new(acceptance) };
-        let stage = restored(&head, &attempt.tree, committing);
+        let stage = restored(&head, holds, committing);
         Situation::Working { phase, attempt, stage }
     }
 

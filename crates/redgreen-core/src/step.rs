@@ -67,6 +67,9 @@ pub fn next(state: &State) -> Step {
     if state.left.is_some() {
         return Step::Stop;
     }
+    if state.needs_worktree() {
+        return Step::Prepare { tree: state.expected_tree().to_owned() };
+    }
     match &state.situation {
         Situation::Unmeasurable { trouble, .. } => leave(Outcome::BaselineUnusable { trouble: trouble.clone() }),
         Situation::Halted { phase, trouble, .. } => leave(Outcome::GaveUp { phase: *phase, trouble: trouble.clone() }),
@@ -76,9 +79,6 @@ pub fn next(state: &State) -> Step {
         Situation::Ended(Ending::Aborted) => leave(Outcome::Aborted),
         Situation::Merging => Step::Merge { message: merge_message(state) },
         Situation::Discarding => Step::Discard,
-        Situation::Measuring { .. } | Situation::Working { .. } | Situation::Reverting { .. } if !state.prepared => {
-            Step::Prepare { tree: state.expected_tree().to_owned() }
-        }
         Situation::Measuring { .. } => Step::Measure,
         Situation::Working { phase, attempt, stage } => work(state, *phase, attempt, stage),
         Situation::Reverting { phase, attempt, trouble, stage } => match stage {
@@ -164,7 +164,8 @@ fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
     if let Some(what) = policy.budget.exceeded_by(&state.spent) {
         return leave(Outcome::BudgetSpent { what });
     }
-    if state.progress.cycle > policy.cycles_max {
+    // The planner is asked once more: it has to say that nothing is left.
+    if phase != Phase::Plan && state.progress.cycle > policy.cycles_max {
         return leave(Outcome::BudgetSpent { what: format!("all {} cycles are used", policy.cycles_max) });
     }
     let progress = &state.progress;

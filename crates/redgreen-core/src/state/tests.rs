@@ -1,1 +1,137 @@
-//! (rows)
+//! Every state a run can reach is walked (`walk`), and the stories a person cares about are rows (`rows`).
+
+use super::*;
+use crate::agent::Cost;
+use crate::brief::Brief;
+use crate::policy::Policy;
+use crate::report::Counts;
+use crate::step::{self, Step};
+
+mod rows;
+mod walk;
+
+/// Tests that passed before the run.
+const PASSED: usize = 5;
+/// When everything happens.
+const AT: i64 = 1_700_000_000;
+
+fn run(policy: Policy, linters: &[&str]) -> Run {
+    Run {
+        id: "r1".to_owned(),
+        brief: Brief { request: "roman numerals".to_owned() },
+        policy,
+        base: mark("base", "tree0"),
+        target: "main".to_owned(),
+        branch: "redgreen/roman-r1".to_owned(),
+        agent: "script".to_owned(),
+        linters: linters.iter().map(|&linter| linter.to_owned()).collect(),
+    }
+}
+
+fn mark(commit: &str, tree: &str) -> Mark {
+    Mark { commit: commit.to_owned(), tree: tree.to_owned() }
+}
+
+fn kept() -> Kept {
+    let counts = Counts { passed: PASSED, ..Counts::default() };
+    Kept { file: "reports/1.json".to_owned(), counts, summary: "pytest -q (exit 0, 1.0 s)".to_owned() }
+}
+
+fn trouble(words: &str) -> Trouble {
+    Trouble { kind: "test".to_owned(), message: words.to_owned() }
+}
+
+fn prepared() -> Event {
+    Event::Prepared { worktree: "w".to_owned(), salvage: None, notices: Vec::new() }
+}
+
+fn measured(usable: bool) -> Event {
+    Event::Measured { report: kept(), usable, lint: Vec::new(), took_ms: 0 }
+}
+
+fn turned(role: Role, turn: Turn, tree: &str) -> Event {
+    let cost = Cost { tokens: Some(1), microdollars: None };
+    Event::Turned { role, turn, tree: tree.to_owned(), cost, took_ms: 0 }
+}
+
+fn done(answer: &str) -> Turn {
+    Turn::Done { answer: answer.to_owned() }
+}
+
+fn failed(failure: Failure) -> Turn {
+    Turn::Failed { failure, message: failure.as_str().to_owned() }
+}
+
+fn judged(phase: Phase, verdict: Verdict, planned: Option<Planning>) -> Event {
+    let report = (phase != Phase::Plan).then(kept);
+    Event::Judged { phase, verdict, report, planned, took_ms: 0 }
+}
+
+fn refused(code: Code, standing: Option<Standing>) -> Verdict {
+    Verdict { standing, ..Verdict::refused(vec![Reason::plain(code)]) }
+}
+
+fn standing(kept: usize, reached: usize) -> Option<Standing> {
+    Some(Standing { kept, reached })
+}
+
+/// The plan names this test, or says that nothing is left.
+fn planning(next: Option<&str>) -> Planning {
+    let test = |description: &str| TestCase {
+        description: description.to_owned(),
+        test_file: "tests/roman.rs".to_owned(),
+        impl_file: "src/lib.rs".to_owned(),
+    };
+    Planning { next: next.map(test), completed: Vec::new(), pending: next.into_iter().map(str::to_owned).collect() }
+}
+
+fn accepted(phase: Phase) -> Event {
+    let (code, planned) = match phase {
+        Phase::Plan => (Code::PlanSelected, Some(planning(Some("1 is I")))),
+        Phase::Red => (Code::RedAssertion, None),
+        Phase::Green => (Code::GreenPasses, None),
+        Phase::Refactor | Phase::Complete => (Code::RefactorKept, None),
+    };
+    let mut verdict = Verdict::accepted(Reason::plain(code));
+    match phase {
+        Phase::Red => verdict.targets.push("t::new".to_owned()),
+        Phase::Green => verdict.standing = standing(PASSED, 1),
+        Phase::Plan | Phase::Refactor | Phase::Complete => {}
+    }
+    judged(phase, verdict, planned)
+}
+
+fn finished() -> Event {
+    judged(Phase::Plan, Verdict::accepted(Reason::plain(Code::PlanFinished)), Some(planning(None)))
+}
+
+fn stage_name(stage: &Stage) -> &'static str {
+    match stage {
+        Stage::Pausing { .. } => "pausing",
+        Stage::Asking => "asking",
+        Stage::Unable { .. } => "unable",
+        Stage::Judging { .. } => "judging",
+        Stage::Doubting { .. } => "doubting",
+        Stage::Linting { .. } => "linting",
+        Stage::Restoring { .. } => "restoring",
+        Stage::Diagnosing => "diagnosing",
+        Stage::Recording => "recording",
+        Stage::Committing { .. } => "committing",
+        Stage::Noting { .. } => "noting",
+    }
+}
+
+fn outcome_name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Merged => "merged",
+        Outcome::Aborted => "aborted",
+        Outcome::Waiting => "waiting",
+        Outcome::MergeBlocked { .. } => "merge-blocked",
+        Outcome::GaveUp { .. } => "gave-up",
+        Outcome::Undecided { .. } => "undecided",
+        Outcome::AgentUnusable { .. } => "agent-unusable",
+        Outcome::BaselineUnusable { .. } => "baseline-unusable",
+        Outcome::BudgetSpent { .. } => "budget-spent",
+        Outcome::Interrupted => "interrupted",
+    }
+}
