@@ -220,7 +220,7 @@ fn read_lines(file: &mut File, path: &Path) -> Result<(Vec<Line>, u64)> {
             // Only the end may be torn; a broken line in the middle means that the file was tampered with.
             None => break,
             Some(Err(_)) if whole + raw.len() as u64 == bytes.len() as u64 => break,
-            Some(Err(error)) => return Err(damaged(path, lines.len() + 1, &error.to_string())),
+            Some(Err(error)) => return Err(damaged(path, lines.len() as u64 + 1, &error.to_string())),
         }
         whole += raw.len() as u64;
     }
@@ -236,13 +236,13 @@ fn replay(lines: &[Line], path: &Path) -> Result<Option<State>> {
             Some(state) => state.apply(event, line.at / 1000),
         };
         state = Some(next.map_err(|illegal| {
-            damaged(path, line.seq as usize, &format!("{} cannot happen while {}", illegal.event, illegal.situation))
+            damaged(path, line.seq, &format!("{} cannot happen while {}", illegal.event, illegal.situation))
         })?);
     }
     Ok(state)
 }
 
-fn damaged(path: &Path, line: usize, why: &str) -> anyhow::Error {
+fn damaged(path: &Path, line: u64, why: &str) -> anyhow::Error {
     Failure::environment(format!("the journal {} is damaged in line {line}", path.display()))
         .evidence(why.to_owned())
         .evidence("the commits and notes of the run are in git and are not affected")

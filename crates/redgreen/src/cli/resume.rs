@@ -30,6 +30,6 @@ impl Args {
         let project = desk.project()?;
         let request = ops::resume::Request { run: self.run, script: self.script, limits: self.limits.into() };
         let stopped = ops::resume::resume(&project, &request, &mut desk.watch())?;
-        end(desk, &project, stopped, self.no_input)
+        end(desk, &project, &stopped, self.no_input)
     }
 }

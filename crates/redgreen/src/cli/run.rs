@@ -66,7 +66,7 @@ impl Args {
             limits: self.limits.into(),
         };
         let stopped = ops::run::run(&project, &request, &mut desk.watch())?;
-        end(desk, &project, stopped, self.no_input)
+        end(desk, &project, &stopped, self.no_input)
     }
 }
 
@@ -83,8 +83,8 @@ impl From<LimitArgs> for ops::run::Limits {
 }
 
 /// Says how the run stopped; on a terminal, a run that waits for a human asks the one who is there.
-pub(super) fn end(desk: &Desk, project: &Project, stopped: Stopped, no_input: bool) -> Result<Code> {
-    desk.stopped(&stopped);
+pub(super) fn end(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> Result<Code> {
+    desk.stopped(stopped);
     let here = !no_input && !desk.printer.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if stopped.outcome != Outcome::Waiting || !here {
         return Ok(stopped.code());

@@ -67,14 +67,11 @@ impl Engine<'_> {
         let targets = self.state.progress.targets.clone();
         let verdict =
             judge::judge(phase, Evidence { change: &change, before: &before, after: &after, targets: &targets });
-        let carried;
-        let kept = if phase == Phase::Red && verdict.decision == Decision::Accepted {
-            carried = judge::carry(&before, &after);
-            &carried
-        } else {
-            &after
+        let report = match verdict.decision {
+            Decision::Accepted => self.keep_report(&judge::carry(&before, &after), phase.as_str())?,
+            Decision::Refused | Decision::Undecided => self.keep_report(&after, phase.as_str())?,
         };
-        let report = Some(self.keep_report(kept, phase.as_str())?);
+        let report = Some(report);
         Ok(Event::Judged { phase, verdict, report, planned: None, took_ms: elapsed_ms(started) })
     }
 

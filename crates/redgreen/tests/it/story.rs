@@ -20,7 +20,6 @@ pub(crate) struct Story {
 
 /// What a command said and how it ended.
 #[derive(Debug)]
-#[must_use]
 pub(crate) struct Said {
     line: String,
     pub(crate) code: Option<i32>,
@@ -122,6 +121,7 @@ impl Story {
 
     /// A command with the story's environment and nothing else.
     pub(crate) fn command(&self, program: &str) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "a story starts programs as a user does")]
         let mut command = Command::new(program);
         command.current_dir(&self.root).env_clear().envs(machine()).envs(self.env.iter().cloned());
         command

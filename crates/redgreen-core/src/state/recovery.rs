@@ -1,0 +1,160 @@
+//! The recovery table: what follows when an agent fails or its work is not accepted.
+
+use super::{Acceptance, Attempt, Best, Reverting, Situation, Stage, State};
+use crate::agent::{Failure, Trouble};
+use crate::phase::Phase;
+use crate::policy::Policy;
+use crate::verdict::{Code, Reason, Verdict};
+
+impl State {
+    pub(super) fn agent_failed(
+        &self,
+        phase: Phase,
+        mut attempt: Attempt,
+        failure: Failure,
+        message: &str,
+        tree: &str,
+        at: i64,
+    ) -> Situation {
+        let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.to_owned() };
+        attempt.trouble = Some(trouble.clone());
+        attempt.retries += 1;
+        let asked = match failure {
+            Failure::RateLimit { retry_after_ms } => retry_after_ms,
+            Failure::Timeout => {
+                attempt.timeouts += 1;
+                None
+            }
+            Failure::Crash => None,
+            Failure::Unusable => {
+                attempt.retries -= 1;
+                let stage = restored(&attempt.tree, tree, Stage::Unable { trouble });
+                return Situation::Working { phase, attempt, stage };
+            }
+        };
+        if attempt.retries > self.run.policy.retries_max {
+            return self.gave_up(phase, attempt, trouble, tree, at);
+        }
+        let ms = self.run.policy.pause_ms(attempt.retries, asked);
+        let stage = restored(&attempt.tree, tree, Stage::Pausing { ms });
+        Situation::Working { phase, attempt, stage }
+    }
+
+    pub(super) fn refused(&self, phase: Phase, mut attempt: Attempt, verdict: &Verdict, at: i64) -> Situation {
+        let trouble = told(verdict);
+        attempt.trouble = Some(trouble.clone());
+        attempt.diagnosis = None;
+        match phase {
+            Phase::Green => self.refused_green(attempt, verdict, trouble, at),
+            Phase::Plan | Phase::Red | Phase::Refactor | Phase::Complete => {
+                attempt.retries += 1;
+                let used_up = match phase {
+                    Phase::Refactor => attempt.retries >= self.run.policy.refactorings_max,
+                    Phase::Plan | Phase::Red | Phase::Green | Phase::Complete => {
+                        attempt.retries > self.run.policy.retries_max
+                    }
+                };
+                if used_up {
+                    let holds = attempt.tree.clone();
+                    return self.gave_up(phase, attempt, trouble, &holds, at);
+                }
+                let head = &self.progress.head.tree;
+                let pausing = Stage::Pausing { ms: self.run.policy.pause_ms(attempt.retries, None) };
+                let roll_back = match phase {
+                    Phase::Plan | Phase::Complete => {
+                        verdict.reasons.iter().any(|reason| reason.code == Code::PlanTouchesCode)
+                    }
+                    Phase::Red => verdict.standing.is_none(),
+                    Phase::Green | Phase::Refactor => true,
+                };
+                let stage = if roll_back { restored(head, &attempt.tree, pausing) } else { pausing };
+                Situation::Working { phase, attempt, stage }
+            }
+        }
+    }
+
+    /// GREEN keeps the agent's edits while they get better, and goes back to the best state when they do not.
+    pub(super) fn refused_green(
+        &self,
+        mut attempt: Attempt,
+        verdict: &Verdict,
+        mut trouble: Trouble,
+        at: i64,
+    ) -> Situation {
+        let policy = &self.run.policy;
+        attempt.iteration += 1;
+        attempt.notice(verdict);
+        let used_up = (attempt.iteration >= policy.iterations_max)
+            .then(|| format!("{} iterations are used up", attempt.iteration));
+        if let Some(why) = attempt.stuck(policy).or(used_up) {
+            trouble.message = format!("{why}\n{}", trouble.message);
+            let holds = attempt.tree.clone();
+            return self.gave_up(Phase::Green, attempt, trouble, &holds, at);
+        }
+        let best = attempt.best.as_ref();
+        let worse = verdict.standing.is_none_or(|standing| best.is_some_and(|best| standing < best.standing));
+        // Code that does not build says nothing of how good it is; what it lacks is told, and the edits stay.
+        let unbuilt =
+            verdict.standing.is_some() && verdict.reasons.iter().any(|reason| reason.code == Code::GreenDoesNotCompile);
+        let stage = match best {
+            Some(_) if unbuilt => Stage::Diagnosing,
+            Some(best) if worse => restored(&best.tree, &attempt.tree, Stage::Diagnosing),
+            Some(_) | None => {
+                if let Some(standing) = verdict.standing {
+                    attempt.best = Some(Best { tree: attempt.tree.clone(), standing });
+                }
+                Stage::Diagnosing
+            }
+        };
+        Situation::Working { phase: Phase::Green, attempt, stage }
+    }
+
+    /// A refactoring that does not come off leaves the green code; every other phase is taken back and halts the run.
+    /// `holds` is what the worktree was left with.
+    pub(super) fn gave_up(&self, phase: Phase, attempt: Attempt, trouble: Trouble, holds: &str, at: i64) -> Situation {
+        if phase != Phase::Refactor {
+            return Situation::Reverting { phase, attempt, trouble, stage: Reverting::Restoring };
+        }
+        let head = self.progress.head.tree.clone();
+        let verdict = Verdict::accepted(Reason::new(Code::RefactorGivenUp, trouble.message));
+        let acceptance = Acceptance { tree: head.clone(), verdict, report: None, planning: None, at };
+        let committing = Stage::Committing { acceptance: Box::new(acceptance) };
+        let stage = restored(&head, holds, committing);
+        Situation::Working { phase, attempt, stage }
+    }
+}
+
+impl Attempt {
+    pub(super) fn notice(&mut self, verdict: &Verdict) {
+        let mut failing: Vec<String> = verdict
+            .reasons
+            .iter()
+            .map(|reason| reason.test.clone().unwrap_or_else(|| reason.sentence.clone()))
+            .collect();
+        failing.sort();
+        self.same_failures = if failing == self.failing { self.same_failures + 1 } else { 1 };
+        self.failing = failing;
+        if self.seen.contains(&self.tree) {
+            self.repeats += 1;
+        }
+        self.seen.push(self.tree.clone());
+    }
+
+    pub(super) fn stuck(&self, policy: &Policy) -> Option<String> {
+        if self.repeats >= policy.repeats_max {
+            return Some(format!("the agent is stuck: it came back with the same code {} times", self.repeats));
+        }
+        (self.same_failures >= policy.same_failures_max && self.iteration < policy.iterations_max)
+            .then(|| format!("the agent is stuck: the same failures {} times in a row", self.same_failures))
+    }
+}
+
+/// Goes back to `wanted` first, when the worktree holds something else.
+pub(super) fn restored(wanted: &str, holds: &str, then: Stage) -> Stage {
+    if wanted == holds { then } else { Stage::Restoring { tree: wanted.to_owned(), then: Box::new(then) } }
+}
+
+pub(super) fn told(verdict: &Verdict) -> Trouble {
+    let kind = verdict.first().map_or("refused", |reason| reason.code.as_str()).to_owned();
+    Trouble { kind, message: verdict.sentences() }
+}

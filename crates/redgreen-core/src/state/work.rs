@@ -1,0 +1,162 @@
+//! A phase from its question to its handoff, and the way back when its tries are used up.
+
+use super::recovery::{restored, told};
+use super::{Acceptance, Attempt, Reverting, Situation, Stage, State, Waypoint, role_of};
+use crate::agent::{Trouble, Turn};
+use crate::event::{Event, Mark};
+use crate::handoff::Handoff;
+use crate::phase::{Phase, Role};
+use crate::verdict::{Code, Decision, Reason, Verdict};
+
+impl State {
+    pub(super) fn work(
+        &mut self,
+        phase: Phase,
+        mut attempt: Attempt,
+        stage: Stage,
+        event: &Event,
+        at: i64,
+    ) -> Option<Situation> {
+        let stage = match (stage, event) {
+            (Stage::Pausing { .. }, Event::Paused) => Stage::Asking,
+            (Stage::Asking, Event::Turned { role, turn, tree, .. }) if *role == role_of(phase) => match turn {
+                Turn::Done { answer } => {
+                    attempt.tree.clone_from(tree);
+                    Stage::Judging { answer: answer.clone() }
+                }
+                Turn::Failed { failure, message } => {
+                    return Some(self.agent_failed(phase, attempt, *failure, message, tree, at));
+                }
+            },
+            (Stage::Judging { answer }, Event::Judged { phase: judged, verdict, report, planned, .. })
+                if *judged == phase =>
+            {
+                let acceptance = Acceptance {
+                    tree: attempt.tree.clone(),
+                    verdict: verdict.clone(),
+                    report: report.clone(),
+                    planning: planned.clone(),
+                    at,
+                };
+                match verdict.decision {
+                    // Without it nobody knows what is next, and "nothing" would be taken for "done".
+                    Decision::Accepted if phase == Phase::Plan && planned.is_none() => return None,
+                    Decision::Accepted => self.lint_or_commit(phase, acceptance),
+                    Decision::Undecided => Stage::Doubting { answer, trouble: told(verdict) },
+                    Decision::Refused => return Some(self.refused(phase, attempt, verdict, at)),
+                }
+            }
+            (Stage::Linting { acceptance }, Event::Linted { findings, .. }) => {
+                if findings.is_empty() {
+                    Stage::Committing { acceptance }
+                } else {
+                    let code = if phase == Phase::Green { Code::GreenLint } else { Code::RefactorLint };
+                    let mut verdict =
+                        Verdict::refused(findings.iter().map(|finding| Reason::new(code, finding)).collect());
+                    verdict.standing = acceptance.verdict.standing;
+                    return Some(self.refused(phase, attempt, &verdict, at));
+                }
+            }
+            (Stage::Restoring { tree, then }, Event::Restored { .. }) => {
+                attempt.tree = tree;
+                *then
+            }
+            (Stage::Diagnosing, Event::Turned { role: Role::Diagnosis, turn, tree, .. }) => {
+                attempt.diagnosis = match turn {
+                    Turn::Done { answer } => Some(answer.clone()).filter(|answer| !answer.trim().is_empty()),
+                    Turn::Failed { .. } => None,
+                };
+                restored(&attempt.tree, tree, Stage::Recording)
+            }
+            (Stage::Recording, Event::Recorded { .. }) => Stage::Asking,
+            (Stage::Committing { acceptance }, Event::Committed { mark }) => {
+                let next = self.settle(phase, &acceptance, mark);
+                attempt.tree.clone_from(&mark.tree);
+                Stage::Noting { acceptance, next }
+            }
+            (Stage::Noting { next, .. }, Event::Noted { handoff, .. }) => {
+                return Some(self.hand_over(phase, next, handoff));
+            }
+            _ => return None,
+        };
+        Some(Situation::Working { phase, attempt, stage })
+    }
+
+    pub(super) fn lint_or_commit(&self, phase: Phase, acceptance: Acceptance) -> Stage {
+        let lints = matches!(phase, Phase::Green | Phase::Refactor)
+            && !self.run.linters.is_empty()
+            && acceptance.tree != self.progress.head.tree;
+        let acceptance = Box::new(acceptance);
+        if lints { Stage::Linting { acceptance } } else { Stage::Committing { acceptance } }
+    }
+
+    /// Takes an accepted commit into the progress; says which phase is next.
+    pub(super) fn settle(&mut self, phase: Phase, acceptance: &Acceptance, mark: &Mark) -> Phase {
+        let progress = &mut self.progress;
+        progress.head = mark.clone();
+        if let Some(report) = &acceptance.report {
+            progress.accepted = Some(report.clone());
+        }
+        match phase {
+            Phase::Plan => {
+                if let Some(planning) = &acceptance.planning {
+                    progress.current.clone_from(&planning.next);
+                    progress.completed.clone_from(&planning.completed);
+                    progress.pending.clone_from(&planning.pending);
+                }
+                if progress.current.is_some() { Phase::Red } else { Phase::Complete }
+            }
+            Phase::Red => {
+                progress.targets.clone_from(&acceptance.verdict.targets);
+                Phase::Green
+            }
+            Phase::Green => Phase::Refactor,
+            Phase::Refactor | Phase::Complete => {
+                if let Some(current) = &progress.current {
+                    progress.completed.push(current.description.clone());
+                    progress.pending.retain(|pending| *pending != current.description);
+                }
+                progress.targets.clear();
+                Phase::Plan
+            }
+        }
+    }
+
+    pub(super) fn hand_over(&mut self, phase: Phase, next: Phase, handoff: &Handoff) -> Situation {
+        self.progress.handoff = Some(handoff.clone());
+        if phase == Phase::Refactor {
+            self.progress.cycle += 1;
+            self.progress.current = None;
+        }
+        self.trail.push(Waypoint { progress: self.progress.clone(), next });
+        self.entering(next)
+    }
+
+    pub(super) fn revert(
+        &mut self,
+        phase: Phase,
+        mut attempt: Attempt,
+        trouble: Trouble,
+        stage: Reverting,
+        event: &Event,
+    ) -> Option<Situation> {
+        let retries = attempt.retries;
+        let stage = match (stage, event) {
+            (Reverting::Restoring, Event::Restored { .. }) => {
+                attempt.tree.clone_from(&self.progress.head.tree);
+                Reverting::Recording
+            }
+            // The commit the run started from is the user's; the run's troubles are not noted on it.
+            (Reverting::Recording, Event::Recorded { .. }) if self.progress.handoff.is_some() => Reverting::Noting,
+            (Reverting::Recording, Event::Recorded { .. }) => {
+                return Some(Situation::Halted { phase, retries, trouble });
+            }
+            (Reverting::Noting, Event::Noted { handoff, .. }) => {
+                self.progress.handoff = Some((**handoff).clone());
+                return Some(Situation::Halted { phase, retries, trouble });
+            }
+            _ => return None,
+        };
+        Some(Situation::Reverting { phase, attempt, trouble, stage })
+    }
+}
