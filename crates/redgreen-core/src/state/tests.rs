@@ -1,11 +1,12 @@
 //! Every state a run can reach is walked (`walk`), and the stories a person cares about are rows (`rows`).
 
 use super::*;
-use crate::agent::Cost;
+use crate::agent::{Cost, Failure, Turn};
 use crate::brief::Brief;
 use crate::policy::Policy;
 use crate::report::Counts;
 use crate::step::{self, Step};
+use crate::verdict::{Code, Decision, Reason};
 
 mod rows;
 mod walk;
