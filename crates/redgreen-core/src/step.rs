@@ -84,7 +84,7 @@ pub fn next(state: &State) -> Step {
         Situation::Reverting { phase, attempt, trouble, stage } => match stage {
             Reverting::Restoring => Step::Restore { tree: state.progress.head.tree.clone(), why: "gave-up" },
             Reverting::Recording => Step::Record {
-                file: format!("{}-phase-failure.md", phase.as_str().to_lowercase()),
+                file: artifact(state, &format!("{}-phase-failure.md", phase.as_str().to_lowercase())),
                 text: failure_text(state, *phase, attempt, &trouble.message),
             },
             Reverting::Noting => {
@@ -139,7 +139,7 @@ fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
         Stage::Linting { .. } => Step::Lint,
         Stage::Restoring { tree, .. } => Step::Restore { tree: tree.clone(), why: "rolled-back" },
         Stage::Recording => Step::Record {
-            file: format!("green-fix-iteration-{}.md", attempt.iteration),
+            file: artifact(state, &format!("green-fix-iteration-{}.md", attempt.iteration)),
             text: iteration_text(state, attempt),
         },
         Stage::Committing { acceptance } => Step::Commit {
@@ -273,6 +273,11 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         iterations: if phase == Phase::Green { attempt.iteration + 1 } else { 0 },
         spent: Some(state.spent.clone()).filter(|spent| *spent != Spent::default()),
     }
+}
+
+/// Each cycle has a folder of its own: iterations are counted anew in each.
+fn artifact(state: &State, name: &str) -> String {
+    format!("cycle-{}/{name}", state.progress.cycle)
 }
 
 fn iteration_text(state: &State, attempt: &Attempt) -> String {

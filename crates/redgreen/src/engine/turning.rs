@@ -178,8 +178,9 @@ pub(super) fn last_lines(output: &str) -> String {
 }
 
 pub(super) fn write(folder: &Path, file: &str, bytes: &[u8]) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     let path = folder.join(file);
+    let parent = path.parent().unwrap_or(folder);
+    fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
     fs::write(&path, bytes).with_context(|| format!("write {}", path.display()))
 }
 

@@ -293,7 +293,7 @@ fn green_keeps_the_best_state() {
 #[test]
 fn what_went_wrong_in_an_iteration_is_kept_and_told() {
     let story = check(&format!("{TO_GREEN} edits fails | idles"), "ask=diagnosis record ask=implementing");
-    let text = story.recorded("green-fix-iteration-1.md");
+    let text = story.recorded("cycle-1/green-fix-iteration-1.md");
     assert!(text.contains("iteration 1 of 4") && text.contains("green.still_failing"), "{text}");
     assert!(text.contains("an answer"), "{text}");
     let Step::Ask { assignment, .. } = step::next(&story.state) else { panic!("nobody is asked") };
@@ -311,7 +311,7 @@ fn an_agent_that_goes_in_circles_is_stopped() {
     ] {
         let told = format!("ask=implementing judge=GREEN {gave_up}");
         let story = check_with(patient.clone(), &[], &format!("{TO_GREEN} {words}"), &told);
-        let text = story.recorded("green-phase-failure.md");
+        let text = story.recorded("cycle-1/green-phase-failure.md");
         assert!(text.contains(said), "{text}");
     }
     check_with(
@@ -331,7 +331,7 @@ fn a_green_that_does_not_come_off_is_taken_back_and_told() {
         &format!("{TO_GREEN} edits gains idles | edits fails"),
         "ask=implementing judge=GREEN restore=tree2 record note leave=gave-up stop",
     );
-    let text = story.recorded("green-phase-failure.md");
+    let text = story.recorded("cycle-1/green-phase-failure.md");
     assert!(text.contains("2 iterations are used up") && text.contains("redgreen resume r1"), "{text}");
     let (commit, note) = story.last_note();
     assert_eq!((commit, note.phase, note.next_phase), ("commit2", Phase::Red, Phase::Green));
@@ -356,7 +356,7 @@ fn the_commit_the_run_started_from_is_never_noted() {
         "usable | edits silent",
         "ask=test-list judge=PLAN restore=tree0 record leave=gave-up stop",
     );
-    assert!(story.recorded("plan-phase-failure.md").contains("plan.no_answer"));
+    assert!(story.recorded("cycle-1/plan-phase-failure.md").contains("plan.no_answer"));
 }
 
 #[test]
