@@ -1,0 +1,54 @@
+//! The book says what the program does: its tables and examples are checked against the code.
+
+use std::fs;
+use std::path::Path;
+
+use redgreen_core::handoff::Handoff;
+use redgreen_core::verdict::{Side, VOCABULARY};
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn the_table_of_verdicts_is_the_vocabulary() {
+    let page = page("verdicts.md");
+    let shown: Vec<&str> = page.lines().filter(|line| line.starts_with("| `") && line.contains(".")).collect();
+    let known: Vec<String> = VOCABULARY
+        .iter()
+        .map(|row| {
+            let side = match row.side {
+                Side::Nobody => "nobody",
+                Side::Plan => "plan",
+                Side::Test => "test",
+                Side::Code => "code",
+                Side::Runner => "runner",
+            };
+            format!("| `{}` | {side} | {} | {} |", row.name, row.meaning, row.next)
+        })
+        .collect();
+    assert_eq!(shown, known);
+}
+
+#[test]
+fn the_note_in_the_book_is_a_note() {
+    let page = page("handoff-notes.md");
+    let (_, rest) = page.split_once("```json\n").unwrap();
+    let (note, _) = rest.split_once("```").unwrap();
+    Handoff::parse(note).unwrap();
+}
+
+#[test]
+fn every_setting_of_the_template_is_in_the_book() {
+    let page = page("settings.md");
+    let mut section = String::new();
+    for line in redgreen::ops::init::TEMPLATE.lines().filter_map(|line| line.strip_prefix("#: ")) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = format!("{name}.");
+        } else {
+            let key = line.split(' ').next().unwrap();
+            assert!(page.contains(&format!("`{section}{key}`")), "{section}{key} is not in settings.md");
+        }
+    }
+}
