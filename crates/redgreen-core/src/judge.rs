@@ -99,17 +99,7 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     let sabotage = !others.is_clean();
     reasons.extend(others.reasons(Code::RedOthersFail, Code::RedOthersFail, Code::RedTestsVanished));
 
-    match after.outcome {
-        Outcome::TimedOut => reasons.push(Reason::plain(Code::RedTimedOut)),
-        Outcome::Crashed => reasons.push(crashed(Code::RedCrashed, after)),
-        Outcome::Passed
-        | Outcome::Failed
-        | Outcome::Errored
-        | Outcome::Skipped
-        | Outcome::DidNotCompile
-        | Outcome::NoTests
-        | Outcome::UsageError => {}
-    }
+    reasons.extend(unfinished(after, Code::RedTimedOut, Code::RedCrashed));
     reasons.extend(denied_failures(before, after, Code::RedCrashed));
 
     let fresh: Vec<&Test> = after.tests.iter().filter(|test| is_fresh(before, change, test)).collect();
@@ -157,18 +147,7 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
     reasons.extend(changed_config(change, Code::GreenConfigChanged));
     let tampered = !reasons.is_empty();
 
-    let incomplete = match after.outcome {
-        Outcome::TimedOut => Some(Reason::plain(Code::GreenTimedOut)),
-        Outcome::Crashed => Some(crashed(Code::GreenReportIncomplete, after)),
-        Outcome::Passed
-        | Outcome::Failed
-        | Outcome::Errored
-        | Outcome::Skipped
-        | Outcome::DidNotCompile
-        | Outcome::NoTests
-        | Outcome::UsageError => None,
-    };
-    reasons.extend(incomplete);
+    reasons.extend(unfinished(after, Code::GreenTimedOut, Code::GreenReportIncomplete));
     let new_errors: Vec<&LoadError> =
         after.load_errors.iter().filter(|error| !known_load_error(before, error)).collect();
     reasons.extend(bounded(
@@ -227,16 +206,7 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     ));
     let new_failures = after.tests.iter().filter(|test| test.status.is_failure() && before.test(&test.id).is_none());
     reasons.extend(bounded(new_failures.map(|test| failure(Code::RefactorRegression, test)).collect()));
-    match after.outcome {
-        Outcome::TimedOut | Outcome::Crashed => reasons.push(crashed(Code::RefactorReportIncomplete, after)),
-        Outcome::Passed
-        | Outcome::Failed
-        | Outcome::Errored
-        | Outcome::Skipped
-        | Outcome::DidNotCompile
-        | Outcome::NoTests
-        | Outcome::UsageError => {}
-    }
+    reasons.extend(unfinished(after, Code::RefactorReportIncomplete, Code::RefactorReportIncomplete));
     if reasons.is_empty() {
         reasons.extend(contradiction(before, after, Code::RefactorReportIncomplete));
     }
@@ -509,6 +479,21 @@ fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> 
 fn denied_failures(before: &Report, after: &Report, code: Code) -> Option<Reason> {
     (after.has(Flag::ExitCodeContradicts) && !before.has(Flag::ExitCodeContradicts))
         .then(|| Reason::new(code, "the report holds failures, and the exit code says there are none"))
+}
+
+/// The run did not come to its end.
+fn unfinished(after: &Report, timed_out: Code, ended_early: Code) -> Option<Reason> {
+    match after.outcome {
+        Outcome::TimedOut => Some(Reason::new(timed_out, format!("the suite did not end in time: {}", after.command))),
+        Outcome::Crashed => Some(crashed(ended_early, after)),
+        Outcome::Passed
+        | Outcome::Failed
+        | Outcome::Errored
+        | Outcome::Skipped
+        | Outcome::DidNotCompile
+        | Outcome::NoTests
+        | Outcome::UsageError => None,
+    }
 }
 
 fn crashed(code: Code, after: &Report) -> Reason {
