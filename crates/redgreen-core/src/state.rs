@@ -320,12 +320,12 @@ impl State {
         | Event::Judged { took_ms, .. }
         | Event::Linted { took_ms, .. } = event
         {
-            self.spent.work_ms += took_ms;
+            self.spent.work_ms = self.spent.work_ms.saturating_add(*took_ms);
         }
         if let Event::Turned { role, cost, .. } = event {
             *self.turns.entry(*role).or_default() += 1;
-            self.spent.tokens += cost.tokens.unwrap_or(0);
-            self.spent.microdollars += cost.microdollars.unwrap_or(0);
+            self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
+            self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
             self.spent.unknown_turns += u32::from(cost.tokens.is_none() && cost.microdollars.is_none());
         }
         if let Event::Measured { .. } | Event::Judged { report: Some(_), .. } = event {
