@@ -14,6 +14,10 @@ use crate::process::{Output, Program};
 const PLUGIN: &str = include_str!("../../reporters/redgreen_pytest.py");
 /// Where projects keep their virtual environment.
 const VENV_FOLDERS: &[&str] = &[".venv", "venv"];
+/// Folders whose bytecode belongs to installed packages, or to no one.
+const FOREIGN_FOLDERS: &[&str] = &[".git", ".venv", "venv", "node_modules", "site-packages"];
+/// Deeper folders are not looked into.
+const BYTECODE_DEPTH_MAX: usize = 32;
 /// The interpreters on PATH, the first that exists.
 const PYTHONS: &[&str] = &["python3", "python"];
 
@@ -22,6 +26,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Report> {
     fs::create_dir_all(&plugins).context("create a folder for the pytest plugin")?;
     fs::write(plugins.join("redgreen_pytest.py"), PLUGIN).context("write the pytest plugin")?;
     let stream = run.scratch.join("pytest.jsonl");
+    forget_bytecode(run.workdir, BYTECODE_DEPTH_MAX)?;
     let (python, output) = start(run, &plugins, &stream)?;
     if !stream.exists() {
         require_pytest(run, &python)?;
@@ -30,6 +35,22 @@ pub(super) fn run(run: &Run<'_>) -> Result<Report> {
     report.command = "python -m pytest".to_owned();
     report.output_tail = tail(&[output.stdout_text(), output.stderr_text()].join("\n"));
     Ok(report)
+}
+
+/// Bytecode in the worktree may be of a source that was there before: Python compares whole seconds and sizes only.
+/// (A cache folder of our own would be safe too, but python and pytest themselves would be compiled in every run.)
+fn forget_bytecode(folder: &Path, depth: usize) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
+    for entry in entries.filter_map(Result::ok) {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let (path, name) = (entry.path(), entry.file_name());
+        if name == "__pycache__" && is_folder {
+            fs::remove_dir_all(&path).with_context(|| format!("remove {}", path.display()))?;
+        } else if is_folder && depth > 0 && !FOREIGN_FOLDERS.iter().any(|foreign| name == *foreign) {
+            forget_bytecode(&path, depth - 1)?;
+        }
+    }
+    Ok(())
 }
 
 fn start(run: &Run<'_>, plugins: &Path, stream: &Path) -> Result<(PathBuf, Output)> {
@@ -75,8 +96,6 @@ fn command(run: &Run<'_>, python: &Path, plugins: &Path, stream: &Path) -> Progr
         .env("PYTHONPATH", plugins)
         .env("REDGREEN_REPORT", stream)
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        // Also keeps stale bytecode in the worktree from being read.
-        .env("PYTHONPYCACHEPREFIX", run.scratch.join("pycache"))
 }
 
 /// Tells a missing pytest from one that did not get as far as our plugin.
