@@ -29,6 +29,7 @@ use crate::failure::{Code, Failure};
 use crate::journal::Line;
 use crate::ops::{self, Stopped};
 use crate::process::{Interrupted, Stop};
+use crate::sandbox;
 use crate::view::{self, Printer};
 use redgreen_core::state::State;
 
@@ -95,6 +96,10 @@ struct Desk {
 
 /// Runs the verb on the command line and says how it went; the exit code of the program.
 pub fn main() -> i32 {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|verb| verb == sandbox::SUBCOMMAND) {
+        return sandbox::fenced_main(words);
+    }
     let said = panic::catch_unwind(|| {
         let cli = match Cli::try_parse() {
             Ok(cli) => cli,

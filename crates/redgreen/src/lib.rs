@@ -10,5 +10,7 @@ pub mod git;
 pub mod journal;
 pub mod ops;
 pub mod process;
+pub mod room;
 pub mod runner;
+pub mod sandbox;
 pub mod view;

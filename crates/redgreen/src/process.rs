@@ -31,7 +31,15 @@ pub struct Program {
     args: Vec<OsString>,
     cwd: Option<PathBuf>,
     env: Vec<(OsString, Option<OsString>)>,
+    inherits: Inherits,
     stdin: Vec<u8>,
+}
+
+/// What a program knows of our own environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inherits {
+    Everything,
+    Nothing,
 }
 
 /// How much a program may take.
@@ -139,7 +147,14 @@ impl Output {
 
 impl Program {
     pub fn new(name: impl Into<OsString>) -> Self {
-        Self { name: name.into(), args: Vec::new(), cwd: None, env: Vec::new(), stdin: Vec::new() }
+        Self {
+            name: name.into(),
+            args: Vec::new(),
+            cwd: None,
+            env: Vec::new(),
+            inherits: Inherits::Everything,
+            stdin: Vec::new(),
+        }
     }
 
     /// A line for the shell, as a user configures it.
@@ -177,10 +192,31 @@ impl Program {
         self
     }
 
+    /// Inherits nothing: only what was and will be said with `env`.
+    #[must_use]
+    pub fn env_clear(mut self) -> Self {
+        self.inherits = Inherits::Nothing;
+        self
+    }
+
+    /// The same program, in the same place and surroundings, started by another: `wrapper… name args…`.
+    #[must_use]
+    pub fn through<I: IntoIterator<Item = S>, S: Into<OsString>>(&self, wrapper: I) -> Self {
+        let own = std::iter::once(&self.name).chain(&self.args).cloned();
+        let mut words = wrapper.into_iter().map(Into::into).chain(own);
+        let name = words.next().unwrap_or_default();
+        Self { name, args: words.collect(), ..self.clone() }
+    }
+
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
+    }
+
+    /// The folder it is started in, if it is not our own.
+    pub fn folder(&self) -> Option<&Path> {
+        self.cwd.as_deref()
     }
 
     /// The command as a person would type it.
@@ -216,6 +252,9 @@ impl Program {
         let mut command = std::process::Command::new(&self.name);
         command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        if self.inherits == Inherits::Nothing {
+            command.env_clear();
+        }
         if let Some(folder) = &self.cwd {
             // A stale PWD makes some programs work in the folder we were started from.
             command.current_dir(folder).env("PWD", folder);

@@ -105,3 +105,11 @@ fn the_environment_and_the_folder_are_as_asked() {
     let removed = Program::shell("echo ${GREETING-none}").env("GREETING", "hi").env_remove("GREETING");
     assert_eq!(removed.output(ROOMY, &Stop::default()).unwrap().stdout_text(), "none\n");
 }
+
+#[test]
+fn a_program_can_be_told_nothing_and_be_started_by_another() {
+    let program = Program::new("/usr/bin/env").env_clear().env("GREETING", "hi");
+    assert_eq!(program.output(ROOMY, &Stop::default()).unwrap().stdout_text(), "GREETING=hi\n");
+    let wrapped = Program::new("echo").arg("a b").cwd("/").through(["env", "-i"]);
+    assert_eq!((wrapped.line().as_str(), wrapped.folder()), ("env -i echo 'a b'", Some(Path::new("/"))));
+}

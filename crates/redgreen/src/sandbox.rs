@@ -1,0 +1,258 @@
+//! Runs programs fenced in: what lies outside cannot be changed, some of it is not even there, the network is away, and
+//! no process is left when it is over. It uses the strongest means this machine allows and says which one held; it
+//! never decides whether that is enough.
+//!
+//! From strong to weak: bubblewrap; namespaces through `unshare`; Landlock and seccomp; nothing but the end of all
+//! processes. All but the first are set up by this program itself, started again as `redgreen __fenced …`, since a
+//! process can fence in nobody but itself.
+
+mod fenced;
+mod mounts;
+mod plan;
+mod rules;
+mod sweep;
+mod wrap;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{Limits, Output, Program, Stop};
+
+pub use fenced::{SUBCOMMAND, main as fenced_main};
+
+/// How long one try of one means may take; it takes a few milliseconds where it works.
+const PROBE: Limits = Limits { wall: Duration::from_secs(5), output_bytes_max: 4 << 10 };
+/// Where the system keeps its programs. Not PATH: a fence is no place for a stranger's `unshare`.
+const SYSTEM_FOLDERS: &[&str] = &["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin"];
+
+/// What a program may see and do. What is not named can be read and not changed.
+#[derive(Clone, Debug, Default)]
+pub struct Fence {
+    /// Folders and files that may be changed. They have to exist.
+    pub writable: Vec<PathBuf>,
+    /// Places that appear empty; those that do not exist are passed over. `/` hides all that is not named elsewhere.
+    pub hidden: Vec<PathBuf>,
+    /// Shown, unchangeable, although they lie in something hidden.
+    pub shown: Vec<PathBuf>,
+    /// Folders of elsewhere that appear, unchangeable, in a place that exists. Only where `Sandbox::binds`.
+    pub bound: Vec<Bound>,
+    pub network: Network,
+    /// How many processes there may be at a time; as far as the system lets us say so.
+    pub processes_max: Option<u32>,
+    /// How large a file may be made.
+    pub file_bytes_max: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    pub from: PathBuf,
+    pub to: PathBuf,
+}
+
+/// Whom a program may talk to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// Nobody.
+    #[default]
+    None,
+    /// Itself: a loopback of its own, on which nobody else listens.
+    Loopback,
+    Full,
+}
+
+/// The means by which a fence holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    Bubblewrap,
+    Namespaces,
+    Landlock,
+    Nothing,
+}
+
+/// What a fence really held, for a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub by: Means,
+    pub files: Grip,
+    pub network: Grip,
+    pub processes: Grip,
+}
+
+/// Whether one part of a fence held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grip {
+    Firm,
+    /// With this gap.
+    Loose(&'static str),
+    /// Not at all, for this reason.
+    Not(&'static str),
+}
+
+/// A program that ran fenced in.
+#[derive(Debug)]
+pub struct Fenced {
+    pub output: Output,
+    pub held: Held,
+}
+
+/// The means that this machine allows.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    by: Means,
+    /// This program's own file.
+    helper: PathBuf,
+    /// `bwrap` or `unshare`.
+    tool: Option<PathBuf>,
+    /// Why nothing stronger is used, a line for each.
+    pub passed_over: Vec<String>,
+}
+
+impl Means {
+    pub const ALL: [Self; 4] = [Self::Bubblewrap, Self::Namespaces, Self::Landlock, Self::Nothing];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bubblewrap => "bubblewrap",
+            Self::Namespaces => "namespaces",
+            Self::Landlock => "Landlock and seccomp",
+            Self::Nothing => "nothing",
+        }
+    }
+
+    /// The program of the system that it needs.
+    fn tool(self) -> Option<&'static str> {
+        match self {
+            Self::Bubblewrap => Some("bwrap"),
+            Self::Namespaces => Some("unshare"),
+            Self::Landlock | Self::Nothing => None,
+        }
+    }
+
+    fn has_mounts(self) -> bool {
+        match self {
+            Self::Bubblewrap | Self::Namespaces => true,
+            Self::Landlock | Self::Nothing => false,
+        }
+    }
+}
+
+impl Sandbox {
+    /// The strongest means that works here. Found out once for each process, in a few milliseconds.
+    pub fn here() -> Result<&'static Self> {
+        static HERE: OnceLock<Sandbox> = OnceLock::new();
+        if let Some(known) = HERE.get() {
+            return Ok(known);
+        }
+        let helper = std::env::current_exe().context("find our own program")?;
+        Ok(HERE.get_or_init(|| Self::probe(&helper)))
+    }
+
+    /// The strongest means that works here, tried with `helper`, a file of this program.
+    pub fn probe(helper: &Path) -> Self {
+        let mut passed_over = Vec::new();
+        for means in [Means::Bubblewrap, Means::Namespaces, Means::Landlock] {
+            match Self::with(means, helper) {
+                Ok(sandbox) => return Self { passed_over, ..sandbox },
+                Err(error) => passed_over.push(format!("{}: {error:#}", means.as_str())),
+            }
+        }
+        Self { by: Means::Nothing, helper: helper.to_owned(), tool: None, passed_over }
+    }
+
+    /// These very means, or why they do not work here.
+    pub fn with(means: Means, helper: &Path) -> Result<Self> {
+        let tool = means.tool().map(|name| find(name).with_context(|| format!("{name} is not installed"))).transpose()?;
+        Self::with_tool(means, helper, tool)
+    }
+
+    /// As `with`, by a `bwrap` or `unshare` that is not in one of the system's folders.
+    pub fn with_tool(means: Means, helper: &Path, tool: Option<PathBuf>) -> Result<Self> {
+        let sandbox = Self { by: means, helper: helper.to_owned(), tool, passed_over: Vec::new() };
+        let nowhere = Fence { network: Network::Loopback, ..Fence::default() };
+        let program = Program::new("true").cwd("/").env_clear().env("PATH", "/usr/bin:/bin");
+        let tried = sandbox.run(&program, &nowhere, PROBE, &Stop::default())?.output;
+        if !tried.success() {
+            bail!("{}", tried.stderr_text().lines().last().unwrap_or("it does not work here").trim());
+        }
+        Ok(sandbox)
+    }
+
+    pub fn by(&self) -> Means {
+        self.by
+    }
+
+    /// Whether a folder can appear in another place; otherwise a link has to do.
+    pub fn binds(&self) -> bool {
+        self.by.has_mounts()
+    }
+
+    /// Runs the program to its end and the end of everything it started. An exit code of 128 and a signal's number,
+    /// which shells use too, is told as that signal.
+    pub fn run(&self, program: &Program, fence: &Fence, limits: Limits, stop: &Stop) -> Result<Fenced> {
+        let wrapped = wrap::wrap(self, program, fence)?;
+        let mut output = wrapped.output(limits, stop)?;
+        if let Some(error) = fenced::setup_error(&output) {
+            return Err(error.context(format!("fence in {}", program.line())));
+        }
+        output.exit = fenced::real_exit(output.exit);
+        Ok(Fenced { output, held: self.held(fence) })
+    }
+
+    /// What a run within this fence can rely on.
+    pub fn held(&self, fence: &Fence) -> Held {
+        let (files, network, processes) = match self.by {
+            Means::Bubblewrap | Means::Namespaces => (Grip::Firm, Grip::Firm, Grip::Firm),
+            Means::Landlock => {
+                let network = match fence.network {
+                    Network::None | Network::Full => Grip::Firm,
+                    Network::Loopback => Grip::Not("a loopback of its own needs namespaces"),
+                };
+                let files = Grip::Loose("names of hidden files can be asked for, and modes and times be set");
+                (files, network, Grip::Loose("found by search"))
+            }
+            Means::Nothing => {
+                let network = match fence.network {
+                    Network::None | Network::Loopback => Grip::Not("it is open"),
+                    Network::Full => Grip::Firm,
+                };
+                (Grip::Not("all can be read, and changed with the user's rights"), network, Grip::Loose("found by search"))
+            }
+        };
+        Held { by: self.by, files, network, processes }
+    }
+}
+
+impl Held {
+    /// Nothing is to be added to the word of this fence.
+    pub fn is_firm(&self) -> bool {
+        [self.files, self.network, self.processes].iter().all(|grip| *grip == Grip::Firm)
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "fenced in by {}", self.by.as_str())?;
+        for (part, grip) in [("files", self.files), ("network", self.network), ("processes", self.processes)] {
+            match grip {
+                Grip::Firm => {}
+                Grip::Loose(gap) => write!(out, "; {part} loosely: {gap}")?,
+                Grip::Not(reason) => write!(out, "; {part} not: {reason}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    SYSTEM_FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|file| file.is_file())
+}
+
+/// A list of words for a command line.
+fn words<const N: usize>(words: [&str; N]) -> [OsString; N] {
+    words.map(OsString::from)
+}

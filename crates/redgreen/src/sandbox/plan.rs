@@ -1,0 +1,117 @@
+//! A fence as a list of places, outer ones first, so that each can be laid over what came before.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::{Fence, Network};
+
+/// Sockets of services live here: with one of them a program reaches out of any fence of files.
+const SERVICES: &str = "/run";
+/// A name server's address may be kept among them.
+const RESOLVERS: &[&str] = &["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager"];
+/// Folders that everybody may write to are given anew.
+const SCRATCH: &[&str] = &["/tmp", "/var/tmp"];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Nothing is there that is not in the list.
+    pub(super) bare: bool,
+    pub(super) places: Vec<Place>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+}
+
+/// In this order where they meet in one place: the last one is seen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Empty, and stays so.
+    Empty,
+    /// Empty, writable, and gone afterwards.
+    Scratch,
+    /// As it is elsewhere, unchangeable.
+    Show {
+        from: PathBuf,
+    },
+    Write,
+}
+
+pub(super) fn plan(fence: &Fence) -> Result<Plan> {
+    let mut places = Vec::new();
+    let mut add = |path: PathBuf, kind: Kind| places.push(Place { path, kind });
+    let present = |path: &Path| path.canonicalize().ok();
+    for folder in SCRATCH.iter().filter_map(|folder| present(Path::new(folder))) {
+        add(folder, Kind::Scratch);
+    }
+    let services = present(Path::new(SERVICES));
+    for hidden in fence.hidden.iter().filter_map(|path| present(path)).chain(services) {
+        add(hidden, Kind::Empty);
+    }
+    let resolvers = RESOLVERS.iter().map(PathBuf::from).filter(|_| fence.network == Network::Full);
+    for path in fence.shown.iter().cloned().chain(resolvers).filter(|path| path.exists()) {
+        let path = own_place(&path).with_context(|| format!("find {}", path.display()))?;
+        add(path.clone(), Kind::Show { from: path });
+    }
+    for bound in &fence.bound {
+        let from = bound.from.canonicalize().with_context(|| format!("find {}", bound.from.display()))?;
+        let to = bound.to.canonicalize().with_context(|| format!("find {}", bound.to.display()))?;
+        add(to, Kind::Show { from });
+    }
+    for path in &fence.writable {
+        add(path.canonicalize().with_context(|| format!("find {}", path.display()))?, Kind::Write);
+    }
+    places.sort_by(|a, b| (depth(&a.path), &a.path, &a.kind).cmp(&(depth(&b.path), &b.path, &b.kind)));
+    places.dedup();
+    let bare = places.iter().any(|place| place.path == Path::new("/") && place.kind == Kind::Empty);
+    places.retain(|place| place.path != Path::new("/"));
+    Ok(Plan { bare, places })
+}
+
+/// The real place of a path that may itself be a link: where the link is, not where it leads.
+fn own_place(path: &Path) -> std::io::Result<PathBuf> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
+        _ => path.canonicalize(),
+    }
+}
+
+fn depth(path: &Path) -> usize {
+    path.components().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inner_places_are_laid_over_outer_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (outer, inner) = (root.join("home"), root.join("home/cache/room"));
+        std::fs::create_dir_all(&inner).unwrap();
+        let fence = Fence {
+            writable: vec![inner.clone()],
+            hidden: vec![root.join("absent"), outer.clone()],
+            shown: vec![root.join("home/cache")],
+            ..Fence::default()
+        };
+        let places = plan(&fence).unwrap().places;
+        let ours: Vec<_> = places.iter().filter(|place| place.path.starts_with(&outer)).collect();
+        let expected = [
+            Place { path: outer, kind: Kind::Empty },
+            Place { path: root.join("home/cache"), kind: Kind::Show { from: root.join("home/cache") } },
+            Place { path: inner, kind: Kind::Write },
+        ];
+        assert_eq!(ours, expected.iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_place_to_write_to_has_to_exist() {
+        let fence = Fence { writable: vec!["/no/such/folder".into()], ..Fence::default() };
+        assert_eq!(plan(&fence).unwrap_err().to_string(), "find /no/such/folder");
+    }
+}

@@ -1,0 +1,103 @@
+//! The command line that fences a program in, for each of the means.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::fenced::{Stage, stage};
+use super::plan::{Kind, Plan, plan};
+use super::{Fence, Means, Network, Sandbox, words};
+use crate::process::Program;
+
+pub(super) fn wrap(sandbox: &Sandbox, program: &Program, fence: &Fence) -> Result<Program> {
+    let plan = plan(fence)?;
+    let helper = &sandbox.helper;
+    let words = match sandbox.by {
+        Means::Bubblewrap => {
+            let mut line = bubblewrap(sandbox, program, fence, &plan)?;
+            line.extend(stage(helper, &Stage::Init, fence));
+            line
+        }
+        Means::Namespaces => {
+            let mut line = unshare(sandbox, fence);
+            line.extend(stage(helper, &Stage::Mounts(plan), fence));
+            line
+        }
+        Means::Landlock => {
+            let mut line = stage(helper, &Stage::Init, fence);
+            line.extend(stage(helper, &Stage::Rules(plan), fence));
+            line
+        }
+        Means::Nothing => stage(helper, &Stage::Init, fence),
+    };
+    Ok(program.through(words))
+}
+
+fn unshare(sandbox: &Sandbox, fence: &Fence) -> Vec<OsString> {
+    let mut line: Vec<OsString> = sandbox.tool.iter().map(OsString::from).collect();
+    // With capabilities, to set up mounts, but as the same user: tests may ask who they are.
+    line.extend(words(["--user", "--map-current-user", "--keep-caps"]));
+    line.extend(words(["--mount", "--ipc", "--uts", "--pid", "--fork", "--kill-child"]));
+    if fence.network != Network::Full {
+        line.push("--net".into());
+    }
+    line.push("--".into());
+    line
+}
+
+fn bubblewrap(sandbox: &Sandbox, program: &Program, fence: &Fence, plan: &Plan) -> Result<Vec<OsString>> {
+    let mut line: Vec<OsString> = sandbox.tool.iter().map(OsString::from).collect();
+    line.extend(words(["--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]));
+    // Our own first process: it ends the others before it is over, bubblewrap's after.
+    line.extend(words(["--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"]));
+    if fence.network != Network::Full {
+        line.push("--unshare-net".into());
+    }
+    if !plan.bare {
+        line.extend(words(["--ro-bind", "/", "/"]));
+    }
+    line.extend(words(["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/dev/null", "/dev/tty"]));
+    let mut empty: Vec<&Path> = Vec::new();
+    for place in &plan.places {
+        let path = place.path.as_path();
+        let mut lay = |option: &str, from: &Path| line.extend([option.into(), from.into(), path.into()]);
+        match &place.kind {
+            Kind::Empty if path.is_dir() => {
+                line.extend(["--tmpfs".into(), path.into()]);
+                empty.push(path);
+            }
+            Kind::Empty => lay("--ro-bind", Path::new("/dev/null")),
+            Kind::Scratch => line.extend(["--tmpfs".into(), path.into()]),
+            Kind::Show { from } if from.is_symlink() => {
+                let leads = from.read_link().with_context(|| format!("read link {}", from.display()))?;
+                // In a place that is not bare the link is there already.
+                if plan.bare {
+                    lay("--symlink", &leads);
+                }
+            }
+            Kind::Show { from } => lay("--ro-bind", from),
+            Kind::Write => lay("--bind", path),
+        }
+    }
+    lay_helper(&mut line, sandbox, plan);
+    for path in empty {
+        line.extend(["--remount-ro".into(), path.into()]);
+    }
+    let folder = match program.folder() {
+        Some(folder) => folder.to_owned(),
+        None => std::env::current_dir().context("find the current folder")?,
+    };
+    line.extend(["--chdir".into(), folder.into(), "--".into()]);
+    Ok(line)
+}
+
+/// Bubblewrap starts our program inside, so it has to be there.
+fn lay_helper(line: &mut Vec<OsString>, sandbox: &Sandbox, plan: &Plan) {
+    let helper = &sandbox.helper;
+    let covering = plan.places.iter().rev().find(|place| helper.starts_with(&place.path));
+    let covered = covering.map_or(plan.bare, |place| matches!(place.kind, Kind::Empty | Kind::Scratch));
+    if covered {
+        line.extend(["--ro-bind".into(), helper.into(), helper.into()]);
+    }
+}
