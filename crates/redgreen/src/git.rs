@@ -19,6 +19,7 @@ mod settle;
 mod snapshot;
 mod state;
 mod submodule;
+mod tree;
 mod worktree;
 
 use std::path::PathBuf;
@@ -32,6 +33,8 @@ pub use settle::Settled;
 pub use snapshot::Snapshot;
 pub use state::{Dirty, Head};
 pub use submodule::Submodule;
+pub use tree::TreeFile;
+pub(crate) use worktree::remove_folder;
 pub use worktree::{Listed, Worktree};
 
 /// The user's repository, as seen from one of its checkouts.

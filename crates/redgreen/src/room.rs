@@ -1,1 +1,306 @@
-//! The clean room.
+//! The clean room: a tree laid out fresh from its stored bytes, in surroundings that only we decide on, for the run that
+//! a verdict rests on. No hook, filter, attribute or configuration of the repository has a say in it.
+//!
+//! It acts and lists what it saw in `RoomFacts`; what that means is decided elsewhere.
+
+mod compose;
+mod dependencies;
+mod layout;
+mod manifest;
+mod tools;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::git::Git;
+use crate::process::{Limits, Program, Stop};
+use crate::sandbox::{Bound, Fence, Fenced, Network, Sandbox};
+
+pub use compose::{Configuration, Dropped, Why};
+pub use dependencies::{Dependencies, DependencyChange, DependencyFolder, How};
+pub use tools::{Search, Tool, Tools};
+
+use compose::Overlay;
+use layout::Layout;
+use manifest::Manifest;
+
+/// At once, in a room; a runaway is stopped here, not by the machine.
+const PROCESSES_MAX: u32 = 4096;
+/// Parts of cargo's home that a build needs. Not its credentials.
+const CARGO_PARTS: &[&str] = &["bin", "config", "config.toml", "env", "git", "registry"];
+
+/// What a room is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The tree accepted last; what differs from it is the candidate's doing. None: everything is.
+    pub base: Option<String>,
+    /// Paths that are taken from another tree, absent where they are not in there.
+    pub frozen: Vec<Frozen>,
+    /// Paths that are left out.
+    pub removed: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frozen {
+    pub tree: String,
+    /// A file, or a folder with all that is in it.
+    pub path: PathBuf,
+}
+
+/// What a room stands in.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    pub tools: Tools,
+    pub dependencies: Dependencies,
+    /// The user's home, repositories, our own state: not there for who works in the room.
+    pub hidden: Vec<PathBuf>,
+    pub cargo_home: Option<PathBuf>,
+    pub rustup_home: Option<PathBuf>,
+    /// Build output; see `build_folder`.
+    pub build: Option<PathBuf>,
+}
+
+/// Who has ever written to a folder of build output.
+#[derive(Clone, Copy, Debug)]
+pub enum Trust<'a> {
+    /// Only trees that were accepted.
+    Accepted,
+    /// This candidate, whose build scripts and tests could leave anything in it.
+    Candidate(&'a str),
+}
+
+/// What was seen while a room was made and used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoomFacts {
+    /// The candidate; its files hash to this name.
+    pub tree: String,
+    /// The tree of what was really laid out.
+    pub laid_out: String,
+    pub dropped: Vec<Dropped>,
+    /// Where the candidate differed from a frozen path.
+    pub frozen: Vec<PathBuf>,
+    /// New modules that would be imported in place of a part of the runner.
+    pub planted: Vec<PathBuf>,
+    /// Files that tell tools what to do.
+    pub configuration: Vec<Configuration>,
+    /// They are empty folders in the room.
+    pub submodules: Vec<PathBuf>,
+    /// Files that stand in for large ones kept elsewhere (Git LFS).
+    pub pointers: Vec<PathBuf>,
+    pub tools: Vec<(String, PathBuf)>,
+    /// How many files were written to make the room what it is; the others were there already.
+    pub written: usize,
+}
+
+/// A folder with a tree in it, ready to run programs in.
+#[derive(Debug)]
+pub struct Room {
+    place: PathBuf,
+    layout: Layout,
+    surroundings: Surroundings,
+    pub facts: RoomFacts,
+}
+
+impl Room {
+    /// Lays out a tree in `place`, a folder of ours that does not exist yet or holds an older room.
+    pub fn materialise(
+        git: &Git,
+        tree: &str,
+        place: &Path,
+        options: &Options,
+        surroundings: Surroundings,
+    ) -> Result<Self> {
+        let act = || format!("make a room in {}", place.display());
+        crate::git::remove_folder(place).with_context(act)?;
+        fs::create_dir_all(place).with_context(act)?;
+        let place = place.canonicalize().with_context(act)?;
+        for name in ["home", "tmp"] {
+            fs::create_dir(place.join(name)).with_context(act)?;
+        }
+        if let Some(build) = &surroundings.build {
+            fs::create_dir_all(build).with_context(|| format!("create {}", build.display()))?;
+        }
+        let kept = surroundings.dependencies.folders.iter().map(|folder| folder.place.clone()).collect();
+        let layout = Layout::new(place.join("tree"), kept).with_context(act)?;
+        let mut room = Self { place, layout, surroundings, facts: RoomFacts::default() };
+        room.change_to(git, tree, options)?;
+        Ok(room)
+    }
+
+    /// Makes it the room of another tree. Only files that differ, or that a run changed, are written again; what a run
+    /// left behind is removed.
+    pub fn change_to(&mut self, git: &Git, tree: &str, options: &Options) -> Result<()> {
+        let candidate = read(git, tree)?;
+        let base = options.base.as_deref().map(|base| read(git, base)).transpose()?;
+        let mut trees: Vec<(&str, Manifest)> = Vec::new();
+        for frozen in &options.frozen {
+            if !trees.iter().any(|(known, _)| *known == frozen.tree) {
+                trees.push((&frozen.tree, read(git, &frozen.tree)?));
+            }
+        }
+        let overlay = |frozen: &'_ Frozen| {
+            let (_, from) = trees.iter().find(|(known, _)| *known == frozen.tree)?;
+            Some((frozen.path.clone(), from))
+        };
+        let overlays: Vec<_> = options.frozen.iter().filter_map(overlay).collect();
+        let overlays: Vec<_> = overlays.iter().map(|(path, from)| Overlay { path, from }).collect();
+        let composed = compose::compose(&candidate, base.as_ref(), &overlays, &options.removed);
+        let laid = self.layout.apply(git, composed.files).context("lay out the room")?;
+        let mut dropped = composed.dropped;
+        dropped.extend(laid.links_out.into_iter().map(|path| Dropped { path, why: Why::LinkOut }));
+        let tools = self.surroundings.tools.found.iter().map(|tool| (tool.name.clone(), tool.path.clone()));
+        self.facts = RoomFacts {
+            tree: tree.to_owned(),
+            laid_out: manifest::tree_id(self.layout.files(), tree.len()),
+            dropped,
+            frozen: composed.frozen,
+            planted: composed.planted,
+            configuration: composed.configuration,
+            submodules: composed.submodules,
+            pointers: laid.pointers,
+            tools: tools.collect(),
+            written: laid.written,
+        };
+        Ok(())
+    }
+
+    /// The root of the tree.
+    pub fn folder(&self) -> &Path {
+        self.layout.root()
+    }
+
+    /// What a program in the room knows, and all it knows.
+    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+        let around = &self.surroundings;
+        let mut all: Vec<(&str, OsString)> = vec![
+            ("PATH", around.tools.path_variable()),
+            ("HOME", self.place.join("home").into()),
+            ("TMPDIR", self.place.join("tmp").into()),
+            ("LANG", "C.UTF-8".into()),
+            ("LC_ALL", "C.UTF-8".into()),
+            ("TERM", "dumb".into()),
+            ("PYTHONNOUSERSITE", "1".into()),
+        ];
+        let folders = [("CARGO_HOME", &around.cargo_home), ("RUSTUP_HOME", &around.rustup_home)];
+        let folders = folders.into_iter().chain([("CARGO_TARGET_DIR", &around.build)]);
+        all.extend(folders.filter_map(|(name, folder)| Some((name, folder.clone()?.into()))));
+        if let Some(cargo) = around.tools.get("cargo") {
+            // By name, or a proxy that comes first on a test's own PATH would be asked which compiler to use.
+            for (name, program) in [("CARGO", "cargo"), ("RUSTC", "rustc"), ("RUSTDOC", "rustdoc")] {
+                let program = cargo.path.with_file_name(program);
+                all.extend(program.is_file().then(|| (name, program.into())));
+            }
+        }
+        all.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    }
+
+    /// A program in the room: a tool by its absolute path, or a file by the path given.
+    pub fn program(&self, name: impl AsRef<OsStr>) -> Program {
+        let name = name.as_ref();
+        let tool = name.to_str().and_then(|name| self.surroundings.tools.get(name));
+        let name = tool.map_or_else(|| name.to_owned(), |tool| tool.path.clone().into());
+        let program = Program::new(name).env_clear().cwd(self.folder());
+        self.environment().into_iter().fold(program, |program, (name, value)| program.env(name, value))
+    }
+
+    /// The fence around the room: itself may be changed, what it needs is seen, the user's own is not there.
+    pub fn fence(&self, sandbox: &Sandbox, network: Network) -> Fence {
+        let around = &self.surroundings;
+        let mut writable = vec![self.folder().to_owned(), self.place.join("home"), self.place.join("tmp")];
+        writable.extend(around.build.clone());
+        let mut shown: Vec<PathBuf> = around.tools.found.iter().flat_map(|tool| tool.needs.iter().cloned()).collect();
+        shown.extend(around.tools.path.iter().cloned());
+        let cargo = around.cargo_home.iter().flat_map(|home| CARGO_PARTS.iter().map(|part| home.join(part)));
+        shown.extend(cargo);
+        let present = || around.dependencies.folders.iter().filter(|folder| folder.from.is_dir());
+        let bound = match sandbox.binds() {
+            true => present().map(|one| Bound { from: one.from.clone(), to: self.folder().join(&one.place) }).collect(),
+            false => Vec::new(),
+        };
+        shown.extend(present().map(|folder| folder.from.clone()));
+        Fence {
+            writable,
+            hidden: around.hidden.clone(),
+            shown,
+            bound,
+            network,
+            processes_max: Some(PROCESSES_MAX),
+            file_bytes_max: None,
+        }
+    }
+
+    /// Runs a program in the room and leaves no process behind: what a judge calls. `extra` may be written to as well,
+    /// such as a private folder for a report.
+    pub fn run(&self, sandbox: &Sandbox, program: &Program, request: &Request<'_>) -> Result<Fenced> {
+        let mut fence = self.fence(sandbox, request.network);
+        fence.writable.extend(request.extra.iter().cloned());
+        self.place_dependencies(sandbox)?;
+        let offline = if request.network == Network::Full { "false" } else { "true" };
+        let program = program.clone().env("CARGO_NET_OFFLINE", offline);
+        sandbox.run(&program, &fence, request.limits, request.stop)
+    }
+
+    /// What was done to the folders of packages since they were looked at.
+    pub fn dependency_changes(&self) -> Result<Vec<DependencyChange>> {
+        self.surroundings.dependencies.changes()
+    }
+
+    /// A folder to lay packages over, or a link to them where that cannot be done.
+    fn place_dependencies(&self, sandbox: &Sandbox) -> Result<()> {
+        for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.is_dir()) {
+            let place = self.folder().join(&folder.place);
+            let act = || format!("bring in {}", folder.place.display());
+            if sandbox.binds() {
+                ensure!(!place.is_symlink(), "{}: a link is in its place", act());
+                fs::create_dir_all(&place).with_context(act)?;
+            } else if !place.is_symlink() {
+                ensure!(!place.exists(), "{}: something is in its place", act());
+                if let Some(parent) = place.parent() {
+                    fs::create_dir_all(parent).with_context(act)?;
+                }
+                std::os::unix::fs::symlink(&folder.from, &place).with_context(act)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How a program is to be run in a room.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    pub network: Network,
+    pub extra: &'a [PathBuf],
+    pub limits: Limits,
+    pub stop: &'a Stop,
+}
+
+/// The folder for build output that nobody less trusted ever wrote to. One toolchain, one room and one level of trust
+/// have one folder, so that what is in it can be used again.
+pub fn build_folder(root: &Path, room: &Path, trust: Trust<'_>, tools: &Tools) -> PathBuf {
+    let mut hash = Sha256::new();
+    match trust {
+        Trust::Accepted => hash.update("accepted"),
+        Trust::Candidate(tree) => hash.update(format!("candidate {tree}")),
+    }
+    hash.update(room.as_os_str().as_bytes());
+    for tool in &tools.found {
+        hash.update(tool.path.as_os_str().as_bytes());
+        // A toolchain that was updated in place is another one.
+        if let Ok(facts) = tool.path.metadata() {
+            hash.update(format!(" {} {} {}\n", facts.ino(), facts.size(), facts.mtime()));
+        }
+    }
+    let mut name = manifest::hex(&hash.finalize());
+    name.truncate(16);
+    root.join(name)
+}
+
+fn read(git: &Git, tree: &str) -> Result<Manifest> {
+    manifest::checked(tree, git.tree_files(tree)?)
+}

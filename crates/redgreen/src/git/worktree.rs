@@ -119,7 +119,7 @@ impl Listed {
 }
 
 /// Removes a folder, also one that has read-only folders in it. Links are removed, never followed.
-pub(super) fn remove_folder(folder: &Path) -> std::io::Result<()> {
+pub(crate) fn remove_folder(folder: &Path) -> std::io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {

@@ -1,0 +1,86 @@
+//! A tree as the list of its files, and their bytes as they are stored: no filter, attribute or line ending applies.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::Git;
+use super::call::CHECKOUT_MAX;
+use super::open::path;
+
+/// What is asked for in one call, unless a single file is larger.
+const BYTES_AT_ONCE: u64 = 32 << 20;
+
+/// A file of a tree; a link and a submodule are files too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeFile {
+    pub path: PathBuf,
+    /// As git writes it, such as `0o100644`.
+    pub mode: u32,
+    /// The name of its bytes.
+    pub id: String,
+    /// None for a submodule.
+    pub size: Option<u64>,
+}
+
+impl Git {
+    /// All files of a tree. One process.
+    pub fn tree_files(&self, tree: &str) -> Result<Vec<TreeFile>> {
+        let act = format!("list the files of {tree}");
+        let call = self.call(["ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", tree]);
+        let answer = call.wall(CHECKOUT_MAX).run(&act)?;
+        let lines = answer.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        lines.map(|line| file(line).with_context(|| format!("{act}: unknown answer of git"))).collect()
+    }
+
+    /// Hands the bytes of the files to `take`, in their order; submodules are passed over. One process for some
+    /// megabytes of them.
+    pub fn read_files(&self, files: &[&TreeFile], mut take: impl FnMut(&TreeFile, Vec<u8>) -> Result<()>) -> Result<()> {
+        let mut rest = files;
+        while !rest.is_empty() {
+            let (some, after) = rest.split_at(at_once(rest));
+            rest = after;
+            let some: Vec<&TreeFile> = some.iter().copied().filter(|file| file.size.is_some()).collect();
+            let names: Vec<String> = some.iter().map(|file| file.id.clone()).collect();
+            for (file, bytes) in some.into_iter().zip(self.read_objects(&names)?) {
+                let bytes = bytes.with_context(|| format!("read {}: object {} is missing", file.path.display(), file.id))?;
+                take(file, bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many of the files are small enough to be read together.
+fn at_once(files: &[&TreeFile]) -> usize {
+    let mut bytes = 0;
+    let fitting = files.iter().take_while(|file| {
+        bytes += file.size.unwrap_or(0);
+        bytes <= BYTES_AT_ONCE
+    });
+    fitting.count().max(1)
+}
+
+/// A line such as `100644 blob <id>     12\t<path>`.
+fn file(line: &[u8]) -> Option<TreeFile> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let words = std::str::from_utf8(line.get(..tab)?).ok()?;
+    let mut words = words.split_ascii_whitespace();
+    let mode = u32::from_str_radix(words.next()?, 8).ok()?;
+    let id = words.nth(1)?.to_owned();
+    Some(TreeFile { path: path(line.get(tab + 1..)?), mode, id, size: words.next()?.parse().ok() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_tree_are_read() {
+        let blob = file(b"100755 blob abc      12\ta b\tc").unwrap();
+        assert_eq!((blob.mode, blob.id.as_str(), blob.size), (0o100_755, "abc", Some(12)));
+        assert_eq!(blob.path, PathBuf::from("a b\tc"));
+        assert_eq!(file(b"160000 commit abc       -\tsub").unwrap().size, None);
+        assert_eq!(file(b"nonsense"), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! Folders of installed packages: what they were before an agent worked, and what was done to them since.
+//!
+//! All files are compared by what the file system says of them; those that run before any test by their bytes too.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+
+use super::manifest::hex;
+
+/// More than this is not a folder of packages.
+const FILES_MAX: usize = 2_000_000;
+/// A larger file is compared by what the file system says.
+const CONTENT_BYTES_MAX: u64 = 4 << 20;
+/// Folders of programs that stand in for others.
+const SHIM_FOLDERS: &[&str] = &["bin", ".bin", "Scripts"];
+/// Files that Python reads before it runs anything, and by which plugins are found.
+const EARLY_FILES: &[&str] = &["sitecustomize.py", "usercustomize.py", "entry_points.txt", "pyvenv.cfg", "package.json"];
+const PATH_FILE: &str = "pth";
+/// What programs write beside packages by merely using them.
+const LITTER: &[&str] = &[".cache", ".vite", ".vitest"];
+const BYTECODE_FOLDER: &str = "__pycache__";
+
+/// A folder of packages and where it appears in a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DependencyFolder {
+    /// Below the room's root, such as `node_modules`.
+    pub place: PathBuf,
+    /// Where it really is.
+    pub from: PathBuf,
+}
+
+/// Folders of packages as they were at one time.
+#[derive(Clone, Debug, Default)]
+pub struct Dependencies {
+    pub folders: Vec<DependencyFolder>,
+    seen: BTreeMap<PathBuf, Stamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    mode: u32,
+    size: u64,
+    modified: (i64, i64),
+    /// No program can set this one.
+    changed: (i64, i64),
+    content: Option<String>,
+}
+
+/// A file of a package that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DependencyChange {
+    pub path: PathBuf,
+    pub how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Added,
+    Removed,
+    Modified,
+    /// Size, mode and time are as before, yet something was done to it: a new hard link, or other bytes and the old
+    /// time put back.
+    Touched,
+    /// Compiled Python: written by anybody who imports the package, and believed by the next who does.
+    Bytecode,
+}
+
+impl Dependencies {
+    /// Looks at the folders; one that does not exist is taken as empty.
+    pub fn look(folders: Vec<DependencyFolder>) -> Result<Self> {
+        let mut seen = BTreeMap::new();
+        for folder in &folders {
+            if folder.from.is_dir() {
+                look_into(&folder.from, &mut seen).with_context(|| format!("look into {}", folder.from.display()))?;
+            }
+        }
+        Ok(Self { folders, seen })
+    }
+
+    /// What is different by now.
+    pub fn changes(&self) -> Result<Vec<DependencyChange>> {
+        let now = Self::look(self.folders.clone())?;
+        let mut changes = Vec::new();
+        for (path, before) in &self.seen {
+            let how = match now.seen.get(path) {
+                None => Some(How::Removed),
+                Some(after) => before.compared_with(after),
+            };
+            changes.extend(how.map(|how| DependencyChange { path: path.clone(), how }));
+        }
+        let added = now.seen.into_keys().filter(|path| !self.seen.contains_key(path));
+        changes.extend(added.map(|path| DependencyChange { path, how: How::Added }));
+        for change in changes.iter_mut().filter(|change| change.path.iter().any(|part| part == BYTECODE_FOLDER)) {
+            change.how = How::Bytecode;
+        }
+        Ok(changes)
+    }
+
+    /// All of it in one word: the same word, the same packages.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        for (path, stamp) in &self.seen {
+            hash.update(path.as_os_str().as_bytes());
+            let Stamp { mode, size, modified, changed: _, content } = stamp;
+            hash.update(format!("\0{mode:o} {size} {modified:?} {content:?}\n"));
+        }
+        hex(&hash.finalize())
+    }
+}
+
+impl Stamp {
+    fn compared_with(&self, after: &Self) -> Option<How> {
+        let facts = |stamp: &Self| (stamp.mode, stamp.size, stamp.content.clone());
+        // The time alone is no news where we know the bytes.
+        let known = self.content.is_some() && after.content.is_some();
+        if facts(self) != facts(after) || (!known && self.modified != after.modified) {
+            Some(How::Modified)
+        } else if !known && self.changed != after.changed {
+            Some(How::Touched)
+        } else {
+            None
+        }
+    }
+}
+
+fn look_into(folder: &Path, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        if LITTER.iter().any(|litter| entry.file_name() == *litter) {
+            continue;
+        }
+        // Of the entry itself: a link is not followed.
+        let facts = entry.metadata()?;
+        if facts.is_dir() {
+            look_into(&path, seen)?;
+            continue;
+        }
+        ensure!(seen.len() < FILES_MAX, "more than {FILES_MAX} files");
+        let content = content(&path, &facts).with_context(|| format!("read {}", path.display()))?;
+        let stamp = Stamp {
+            mode: facts.mode(),
+            size: facts.size(),
+            modified: (facts.mtime(), facts.mtime_nsec()),
+            changed: (facts.ctime(), facts.ctime_nsec()),
+            content,
+        };
+        seen.insert(path, stamp);
+    }
+    Ok(())
+}
+
+/// Where a link leads, or the hash of a file that runs early.
+fn content(path: &Path, facts: &fs::Metadata) -> Result<Option<String>> {
+    if facts.is_symlink() {
+        return Ok(Some(hex(fs::read_link(path)?.as_os_str().as_bytes())));
+    }
+    if !facts.is_file() || facts.len() > CONTENT_BYTES_MAX || !runs_early(path) {
+        return Ok(None);
+    }
+    Ok(Some(hex(&Sha256::digest(fs::read(path)?))))
+}
+
+fn runs_early(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let is_one_of = |names: &[&str], name: &OsStr| names.iter().any(|known| name == *known);
+    is_one_of(SHIM_FOLDERS, folder) || is_one_of(EARLY_FILES, name) || path.extension().is_some_and(|end| end == PATH_FILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    /// What is told after something was done to a folder with two files of each kind.
+    fn check(act: impl Fn(&Path), expected: &[(&str, How)]) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for path in ["lib/a.py", "lib/b.py", "bin/tool", "site.pth"] {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), "old").unwrap();
+        }
+        let place = DependencyFolder { place: ".venv".into(), from: root.to_owned() };
+        let before = Dependencies::look(vec![place]).unwrap();
+        // The clock of the file system ticks in milliseconds.
+        std::thread::sleep(Duration::from_millis(20));
+        act(root);
+        let changes = before.changes().unwrap();
+        let told: Vec<_> = changes.iter().map(|change| (change.path.strip_prefix(root).unwrap(), change.how)).collect();
+        let expected: Vec<_> = expected.iter().map(|(path, how)| (Path::new(*path), *how)).collect();
+        assert_eq!(told, expected);
+    }
+
+    fn rewrite(path: &Path, text: &str, time: Option<SystemTime>) {
+        let before = fs::metadata(path).unwrap().modified().unwrap();
+        fs::write(path, text).unwrap();
+        fs::File::options().write(true).open(path).unwrap().set_modified(time.unwrap_or(before)).unwrap();
+    }
+
+    #[test]
+    fn what_was_done_to_packages_is_told() {
+        check(|_| {}, &[]);
+        check(|root| fs::write(root.join("x.pth"), "import x").unwrap(), &[("x.pth", How::Added)]);
+        check(|root| fs::remove_file(root.join("lib/a.py")).unwrap(), &[("lib/a.py", How::Removed)]);
+        check(|root| fs::write(root.join("lib/a.py"), "longer").unwrap(), &[("lib/a.py", How::Modified)]);
+        let compile = |root: &Path| {
+            fs::create_dir(root.join("lib/__pycache__")).unwrap();
+            fs::write(root.join("lib/__pycache__/a.pyc"), "").unwrap();
+        };
+        check(compile, &[("lib/__pycache__/a.pyc", How::Bytecode)]);
+    }
+
+    #[test]
+    fn an_old_time_put_back_hides_nothing() {
+        check(|root| rewrite(&root.join("bin/tool"), "new", None), &[("bin/tool", How::Modified)]);
+        check(|root| rewrite(&root.join("lib/a.py"), "new", None), &[("lib/a.py", How::Touched)]);
+        check(|root| rewrite(&root.join("site.pth"), "old", Some(SystemTime::UNIX_EPOCH)), &[]);
+    }
+}

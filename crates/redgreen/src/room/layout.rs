@@ -1,0 +1,198 @@
+//! Files on disk made equal to a manifest, with as little writing as possible.
+//!
+//! Programs run in a room and may do anything to it, so what was written is believed only while the file system says
+//! that nobody touched it since; the time of the last change of a file is the one thing that no program can set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, ensure};
+
+use super::manifest::{LINK, Manifest, SUBMODULE, is_executable, links_out, object_id};
+use crate::git::{Git, TreeFile, remove_folder};
+
+const FILE_MODE: u32 = 0o644;
+const PROGRAM_MODE: u32 = 0o755;
+const FOLDER_MODE: u32 = 0o755;
+const MODE_BITS: u32 = 0o7777;
+/// How a file starts that stands in for a large one.
+const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
+
+#[derive(Debug)]
+pub(super) struct Layout {
+    root: PathBuf,
+    /// Not ours: packages are laid over these.
+    kept: Vec<PathBuf>,
+    files: Manifest,
+    written: BTreeMap<PathBuf, Stamp>,
+    pointers: BTreeSet<PathBuf>,
+}
+
+/// A file as it was when it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    mode: u32,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+#[derive(Debug)]
+pub(super) struct Laid {
+    pub(super) links_out: Vec<PathBuf>,
+    pub(super) pointers: Vec<PathBuf>,
+    pub(super) written: usize,
+}
+
+impl Layout {
+    pub(super) fn new(root: PathBuf, kept: Vec<PathBuf>) -> Result<Self> {
+        fs::create_dir(&root)?;
+        Ok(Self {
+            root,
+            kept,
+            files: Manifest::new(),
+            written: BTreeMap::new(),
+            pointers: BTreeSet::new(),
+        })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What was laid out last.
+    pub(super) fn files(&self) -> &Manifest {
+        &self.files
+    }
+
+    /// Makes the folder hold these files, and nothing else but what is kept.
+    pub(super) fn apply(&mut self, git: &Git, mut wanted: Manifest) -> Result<Laid> {
+        wanted.retain(|path, _| !self.kept.iter().any(|kept| path.starts_with(kept)));
+        let leads = read_links(git, &wanted)?;
+        let links_out = links_out(&leads);
+        for link in &links_out {
+            wanted.remove(link);
+        }
+        let folders = folders(&wanted);
+        let mut stays = BTreeSet::new();
+        self.clear(Path::new(""), &wanted, &folders, &mut stays)?;
+        self.written.retain(|path, _| stays.contains(path));
+        self.pointers.retain(|path| stays.contains(path));
+        for folder in &folders {
+            let place = self.root.join(folder);
+            fs::create_dir_all(&place).with_context(|| format!("create {}", folder.display()))?;
+        }
+        let missing: Vec<&TreeFile> = wanted.values().filter(|file| !stays.contains(&file.path)).collect();
+        git.read_files(&missing, |file, bytes| self.write(file, bytes))?;
+        let written = missing.len();
+        self.files = wanted;
+        Ok(Laid { links_out, pointers: self.pointers.iter().cloned().collect(), written })
+    }
+
+    /// Removes what is not wanted or not as it was written; `stays` gets the files that are left.
+    fn clear(
+        &self,
+        folder: &Path,
+        wanted: &Manifest,
+        folders: &BTreeSet<PathBuf>,
+        stays: &mut BTreeSet<PathBuf>,
+    ) -> Result<()> {
+        let place = self.root.join(folder);
+        let facts = fs::symlink_metadata(&place).with_context(|| format!("look at {}", place.display()))?;
+        if facts.mode() & MODE_BITS != FOLDER_MODE {
+            fs::set_permissions(&place, fs::Permissions::from_mode(FOLDER_MODE))
+                .with_context(|| format!("open {}", place.display()))?;
+        }
+        for entry in fs::read_dir(&place).with_context(|| format!("list {}", place.display()))? {
+            let entry = entry.with_context(|| format!("list {}", place.display()))?;
+            let path = folder.join(entry.file_name());
+            let facts = entry.metadata().with_context(|| format!("look at {}", path.display()))?;
+            let act = || format!("remove {}", path.display());
+            if self.kept.contains(&path) {
+                continue;
+            }
+            if facts.is_dir() {
+                let leads_to_kept = self.kept.iter().any(|kept| kept.starts_with(&path));
+                if folders.contains(&path) || leads_to_kept {
+                    self.clear(&path, wanted, folders, stays)?;
+                } else {
+                    remove_folder(&entry.path()).with_context(act)?;
+                }
+            } else if self.is_untouched(&path, wanted, &facts) {
+                stays.insert(path);
+            } else {
+                fs::remove_file(entry.path()).with_context(act)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_untouched(&self, path: &Path, wanted: &Manifest, facts: &fs::Metadata) -> bool {
+        let same = match (self.files.get(path), wanted.get(path)) {
+            (Some(before), Some(after)) => (&before.id, before.mode) == (&after.id, after.mode),
+            _ => false,
+        };
+        same && self.written.get(path) == Some(&Stamp::of(facts))
+    }
+
+    fn write(&mut self, file: &TreeFile, bytes: Vec<u8>) -> Result<()> {
+        let act = || format!("write {}", file.path.display());
+        // Git itself does not look: an object can be exchanged under its name.
+        let found = object_id("blob", &bytes, file.id.len());
+        ensure!(found == file.id, "{}: the object {} is not what its name says", act(), file.id);
+        let place = self.root.join(&file.path);
+        if bytes.starts_with(POINTER) {
+            self.pointers.insert(file.path.clone());
+        }
+        if file.mode == LINK {
+            symlink(PathBuf::from(std::ffi::OsString::from_vec(bytes)), &place).with_context(act)?;
+        } else {
+            let mode = if is_executable(file.mode) { PROGRAM_MODE } else { FILE_MODE };
+            let mut new =
+                fs::File::options().write(true).create_new(true).mode(mode).open(&place).with_context(act)?;
+            new.write_all(&bytes).with_context(act)?;
+            new.set_permissions(fs::Permissions::from_mode(mode)).with_context(act)?;
+            // The clock of the file system is coarse; a build that ended a moment ago has to see a newer file.
+            new.set_modified(SystemTime::now()).with_context(act)?;
+        }
+        let facts = fs::symlink_metadata(&place).with_context(act)?;
+        self.written.insert(file.path.clone(), Stamp::of(&facts));
+        Ok(())
+    }
+}
+
+impl Stamp {
+    fn of(facts: &fs::Metadata) -> Self {
+        Self {
+            inode: facts.ino(),
+            mode: facts.mode(),
+            size: facts.size(),
+            modified: (facts.mtime(), facts.mtime_nsec()),
+            changed: (facts.ctime(), facts.ctime_nsec()),
+        }
+    }
+}
+
+/// Every folder that a file is in, and those of submodules, which stay empty.
+fn folders(files: &Manifest) -> BTreeSet<PathBuf> {
+    let above = files.keys().flat_map(|path| path.ancestors().skip(1));
+    let submodules = files.values().filter(|file| file.mode == SUBMODULE).map(|file| file.path.as_path());
+    above.chain(submodules).filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect()
+}
+
+/// Where each link points to.
+fn read_links(git: &Git, files: &Manifest) -> Result<BTreeMap<PathBuf, PathBuf>> {
+    let links: Vec<&TreeFile> = files.values().filter(|file| file.mode == LINK).collect();
+    let mut leads = BTreeMap::new();
+    git.read_files(&links, |file, bytes| {
+        leads.insert(file.path.clone(), std::ffi::OsString::from_vec(bytes).into());
+        Ok(())
+    })?;
+    Ok(leads)
+}

@@ -1,0 +1,175 @@
+//! The programs that a verdict relies on, found before an agent worked, by absolute paths and behind all stand-ins.
+//!
+//! A rustup proxy obeys a `rust-toolchain.toml`, a pyenv shim a `.python-version`: files that a candidate can write.
+//! So each is asked, in the user's own checkout, for the program that it stands in for.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::process::{Limits, Program, Stop};
+
+const ASK: Limits = Limits { wall: Duration::from_secs(20), output_bytes_max: 64 << 10 };
+const RUSTUP: &str = "rustup";
+
+/// How a program tells where it really is: on the first line; folders that it needs may follow.
+const ASKED: &[(&str, &[&str])] = &[
+    ("python", PYTHON),
+    ("python3", PYTHON),
+    ("node", &["-p", "process.execPath"]),
+];
+const PYTHON: &[&str] = &["-I", "-c", "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')"];
+
+/// Where and how to look.
+#[derive(Clone, Debug)]
+pub struct Search<'a> {
+    /// The user's PATH.
+    pub path: &'a OsStr,
+    /// The user's checkout; stand-ins are asked here.
+    pub folder: &'a Path,
+    /// The user's home, never needed as a whole.
+    pub home: Option<&'a Path>,
+    /// Where agents write: nothing in there is a tool.
+    pub refused: &'a [PathBuf],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    pub name: String,
+    pub path: PathBuf,
+    /// Folders without which it does not work.
+    pub needs: Vec<PathBuf>,
+}
+
+/// What was found, and what was not.
+#[derive(Clone, Debug, Default)]
+pub struct Tools {
+    pub found: Vec<Tool>,
+    pub missing: Vec<String>,
+    /// Lies where an agent can write.
+    pub refused: Vec<(String, PathBuf)>,
+    /// The folders of the user's PATH that are no agent's, those of the tools first.
+    pub path: Vec<PathBuf>,
+}
+
+impl Tools {
+    pub fn resolve(names: &[&str], search: &Search<'_>, stop: &Stop) -> Result<Self> {
+        let mut tools = Self::default();
+        let known: Vec<PathBuf> = std::env::split_paths(search.path).filter(|folder| search.allows(folder)).collect();
+        for name in names {
+            // By all of PATH: a program of an agent that comes first is news.
+            let Some(file) = std::env::split_paths(search.path).map(|folder| folder.join(name)).find(|file| runs(file))
+            else {
+                tools.missing.push((*name).to_owned());
+                continue;
+            };
+            let tool = behind(name, &file, search, stop).with_context(|| format!("find {name}"))?;
+            if search.allows(&file) && search.allows(&tool.path) {
+                tools.found.push(tool);
+            } else {
+                tools.refused.push(((*name).to_owned(), tool.path));
+            }
+        }
+        let own = tools.found.iter().filter_map(|tool| tool.path.parent()).map(Path::to_path_buf);
+        for folder in own.chain(known) {
+            if !tools.path.contains(&folder) {
+                tools.path.push(folder);
+            }
+        }
+        Ok(tools)
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.found.iter().find(|tool| tool.name == name)
+    }
+
+    /// The folders as one variable.
+    pub fn path_variable(&self) -> OsString {
+        // A folder with a colon in its name cannot be said; it is left out.
+        let sayable = self.path.iter().filter(|folder| !folder.as_os_str().as_encoded_bytes().contains(&b':'));
+        std::env::join_paths(sayable).unwrap_or_default()
+    }
+}
+
+impl Search<'_> {
+    /// Absolute, and neither it nor what it leads to is an agent's.
+    fn allows(&self, path: &Path) -> bool {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let inside = |folder: &PathBuf| {
+            let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+            path.starts_with(&folder) || real.starts_with(&folder)
+        };
+        path.is_absolute() && !self.refused.iter().any(inside)
+    }
+}
+
+fn runs(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    const ANYBODY_RUNS: u32 = 0o111;
+    file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & ANYBODY_RUNS != 0)
+}
+
+/// The program that the file stands in for; itself, when it stands in for none or does not say.
+fn behind(name: &str, file: &Path, search: &Search<'_>, stop: &Stop) -> Result<Tool> {
+    let beside = file.with_file_name(RUSTUP);
+    let question = if let Some((_, args)) = ASKED.iter().find(|(known, _)| *known == name) {
+        Some(Program::new(file).args(args.iter().copied()))
+    } else if file != beside && is_proxy(file, &beside) {
+        Some(Program::new(&beside).args(["which", name]))
+    } else {
+        None
+    };
+    let mut lines = Vec::new();
+    // Whoever lies in an agent's folder is not even asked.
+    if let Some(question) = question.filter(|_| search.allows(file)) {
+        let answer = question.cwd(search.folder).output(ASK, stop)?;
+        if answer.success() {
+            lines = answer.stdout_text().lines().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
+        }
+    }
+    let path = lines.first().cloned().unwrap_or_else(|| file.to_owned());
+    let real = path.canonicalize().with_context(|| path.display().to_string())?;
+    let mut needs: Vec<PathBuf> = [prefix(&path, search.home), prefix(&real, search.home)].into_iter().flatten().collect();
+    needs.extend(lines.into_iter().skip(1).filter(|folder| Some(folder.as_path()) != search.home));
+    needs.sort();
+    needs.dedup();
+    Ok(Tool { name: name.to_owned(), path, needs })
+}
+
+/// Rustup's proxies are links to it, or the same file by another name.
+fn is_proxy(file: &Path, rustup: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| path.metadata().map(|facts| (facts.dev(), facts.ino())).ok();
+    identity(file).is_some() && identity(file) == identity(rustup)
+}
+
+/// The folder that a program was installed into: above `bin`, but never a whole home or root.
+fn prefix(program: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let folder = program.parent()?;
+    let above = folder.parent().filter(|_| folder.ends_with("bin") || folder.ends_with("sbin"));
+    let is_whole = |path: &Path| path == Path::new("/") || Some(path) == home;
+    let prefix = above.filter(|above| !is_whole(above)).unwrap_or(folder);
+    (!is_whole(prefix)).then(|| prefix.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_needs_is_never_a_whole_home() {
+        let home = Some(Path::new("/h/ada"));
+        let rows = [
+            ("/h/ada/.rustup/toolchains/stable/bin/cargo", Some("/h/ada/.rustup/toolchains/stable")),
+            ("/usr/bin/node", Some("/usr")),
+            ("/h/ada/bin/tool", Some("/h/ada/bin")),
+            ("/h/ada/tool", None),
+            ("/bin/sh", Some("/bin")),
+        ];
+        for (program, expected) in rows {
+            assert_eq!(prefix(Path::new(program), home), expected.map(PathBuf::from), "{program}");
+        }
+    }
+}
