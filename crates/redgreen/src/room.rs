@@ -12,10 +12,10 @@ mod tools;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use crate::git::Git;
@@ -126,8 +126,8 @@ impl Room {
         if let Some(build) = &surroundings.build {
             fs::create_dir_all(build).with_context(|| format!("create {}", build.display()))?;
         }
-        let kept = surroundings.dependencies.folders.iter().map(|folder| folder.place.clone()).collect();
-        let layout = Layout::new(place.join("tree"), kept).with_context(act)?;
+        let packages = surroundings.dependencies.folders.iter().map(|folder| folder.place.clone()).collect();
+        let layout = Layout::new(place.join("tree"), packages).with_context(act)?;
         let mut room = Self { place, layout, surroundings, facts: RoomFacts::default() };
         room.change_to(git, tree, options)?;
         Ok(room)
@@ -153,6 +153,7 @@ impl Room {
         let composed = compose::compose(&candidate, base.as_ref(), &overlays, &options.removed);
         let laid = self.layout.apply(git, composed.files).context("lay out the room")?;
         let mut dropped = composed.dropped;
+        dropped.extend(laid.covered.into_iter().map(|path| Dropped { path, why: Why::InTheWay }));
         dropped.extend(laid.links_out.into_iter().map(|path| Dropped { path, why: Why::LinkOut }));
         let tools = self.surroundings.tools.found.iter().map(|tool| (tool.name.clone(), tool.path.clone()));
         self.facts = RoomFacts {
@@ -235,15 +236,19 @@ impl Room {
         }
     }
 
-    /// Runs a program in the room and leaves no process behind: what a judge calls. `extra` may be written to as well,
-    /// such as a private folder for a report.
+    /// Runs a program in the room and leaves no process behind: the one call that a judge needs.
     pub fn run(&self, sandbox: &Sandbox, program: &Program, request: &Request<'_>) -> Result<Fenced> {
+        self.place_dependencies(sandbox)?;
         let mut fence = self.fence(sandbox, request.network);
         fence.writable.extend(request.extra.iter().cloned());
-        self.place_dependencies(sandbox)?;
         let offline = if request.network == Network::Full { "false" } else { "true" };
         let program = program.clone().env("CARGO_NET_OFFLINE", offline);
         sandbox.run(&program, &fence, request.limits, request.stop)
+    }
+
+    /// Takes the room away with all that is in it; build output stays.
+    pub fn remove(self) -> Result<()> {
+        crate::git::remove_folder(&self.place).with_context(|| format!("remove {}", self.place.display()))
     }
 
     /// What was done to the folders of packages since they were looked at.
@@ -256,15 +261,16 @@ impl Room {
         for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.is_dir()) {
             let place = self.folder().join(&folder.place);
             let act = || format!("bring in {}", folder.place.display());
+            // An earlier run may have put something of its own here.
+            if place.is_symlink() {
+                fs::remove_file(&place).with_context(act)?;
+            }
+            crate::git::remove_folder(&place).with_context(act)?;
+            fs::create_dir_all(place.parent().unwrap_or(&self.place)).with_context(act)?;
             if sandbox.binds() {
-                ensure!(!place.is_symlink(), "{}: a link is in its place", act());
-                fs::create_dir_all(&place).with_context(act)?;
-            } else if !place.is_symlink() {
-                ensure!(!place.exists(), "{}: something is in its place", act());
-                if let Some(parent) = place.parent() {
-                    fs::create_dir_all(parent).with_context(act)?;
-                }
-                std::os::unix::fs::symlink(&folder.from, &place).with_context(act)?;
+                fs::create_dir(&place).with_context(act)?;
+            } else {
+                symlink(&folder.from, &place).with_context(act)?;
             }
         }
         Ok(())
@@ -275,6 +281,7 @@ impl Room {
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub network: Network,
+    /// May be written to as well, such as a private folder for a report.
     pub extra: &'a [PathBuf],
     pub limits: Limits,
     pub stop: &'a Stop,

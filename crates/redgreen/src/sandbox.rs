@@ -166,7 +166,8 @@ impl Sandbox {
 
     /// These very means, or why they do not work here.
     pub fn with(means: Means, helper: &Path) -> Result<Self> {
-        let tool = means.tool().map(|name| find(name).with_context(|| format!("{name} is not installed"))).transpose()?;
+        let tool =
+            means.tool().map(|name| find(name).with_context(|| format!("{name} is not installed"))).transpose()?;
         Self::with_tool(means, helper, tool)
     }
 
@@ -220,7 +221,11 @@ impl Sandbox {
                     Network::None | Network::Loopback => Grip::Not("it is open"),
                     Network::Full => Grip::Firm,
                 };
-                (Grip::Not("all can be read, and changed with the user's rights"), network, Grip::Loose("found by search"))
+                (
+                    Grip::Not("all can be read, and changed with the user's rights"),
+                    network,
+                    Grip::Loose("found by search"),
+                )
             }
         };
         Held { by: self.by, files, network, processes }

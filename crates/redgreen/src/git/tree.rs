@@ -35,7 +35,11 @@ impl Git {
 
     /// Hands the bytes of the files to `take`, in their order; submodules are passed over. One process for some
     /// megabytes of them.
-    pub fn read_files(&self, files: &[&TreeFile], mut take: impl FnMut(&TreeFile, Vec<u8>) -> Result<()>) -> Result<()> {
+    pub fn read_files(
+        &self,
+        files: &[&TreeFile],
+        mut take: impl FnMut(&TreeFile, Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
         let mut rest = files;
         while !rest.is_empty() {
             let (some, after) = rest.split_at(at_once(rest));
@@ -43,7 +47,8 @@ impl Git {
             let some: Vec<&TreeFile> = some.iter().copied().filter(|file| file.size.is_some()).collect();
             let names: Vec<String> = some.iter().map(|file| file.id.clone()).collect();
             for (file, bytes) in some.into_iter().zip(self.read_objects(&names)?) {
-                let bytes = bytes.with_context(|| format!("read {}: object {} is missing", file.path.display(), file.id))?;
+                let bytes =
+                    bytes.with_context(|| format!("read {}: object {} is missing", file.path.display(), file.id))?;
                 take(file, bytes)?;
             }
         }

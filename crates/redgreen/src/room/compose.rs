@@ -62,7 +62,7 @@ pub enum Why {
     Installed,
     /// A link that leads out of the room.
     LinkOut,
-    /// In the way of a frozen file.
+    /// In the way of a frozen file, or of packages that are brought in.
     InTheWay,
     /// The caller wants it gone.
     Removed,

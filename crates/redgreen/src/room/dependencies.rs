@@ -21,7 +21,8 @@ const CONTENT_BYTES_MAX: u64 = 4 << 20;
 /// Folders of programs that stand in for others.
 const SHIM_FOLDERS: &[&str] = &["bin", ".bin", "Scripts"];
 /// Files that Python reads before it runs anything, and by which plugins are found.
-const EARLY_FILES: &[&str] = &["sitecustomize.py", "usercustomize.py", "entry_points.txt", "pyvenv.cfg", "package.json"];
+const EARLY_FILES: &[&str] =
+    &["sitecustomize.py", "usercustomize.py", "entry_points.txt", "pyvenv.cfg", "package.json"];
 const PATH_FILE: &str = "pth";
 /// What programs write beside packages by merely using them.
 const LITTER: &[&str] = &[".cache", ".vite", ".vitest"];
@@ -172,7 +173,9 @@ fn runs_early(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
     let is_one_of = |names: &[&str], name: &OsStr| names.iter().any(|known| name == *known);
-    is_one_of(SHIM_FOLDERS, folder) || is_one_of(EARLY_FILES, name) || path.extension().is_some_and(|end| end == PATH_FILE)
+    is_one_of(SHIM_FOLDERS, folder)
+        || is_one_of(EARLY_FILES, name)
+        || path.extension().is_some_and(|end| end == PATH_FILE)
 }
 
 #[cfg(test)]

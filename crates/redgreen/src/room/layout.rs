@@ -26,8 +26,8 @@ const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 #[derive(Debug)]
 pub(super) struct Layout {
     root: PathBuf,
-    /// Not ours: packages are laid over these.
-    kept: Vec<PathBuf>,
+    /// Packages are laid over these for as long as a program runs.
+    packages: Vec<PathBuf>,
     files: Manifest,
     written: BTreeMap<PathBuf, Stamp>,
     pointers: BTreeSet<PathBuf>,
@@ -46,20 +46,16 @@ struct Stamp {
 #[derive(Debug)]
 pub(super) struct Laid {
     pub(super) links_out: Vec<PathBuf>,
+    /// Where packages are laid.
+    pub(super) covered: Vec<PathBuf>,
     pub(super) pointers: Vec<PathBuf>,
     pub(super) written: usize,
 }
 
 impl Layout {
-    pub(super) fn new(root: PathBuf, kept: Vec<PathBuf>) -> Result<Self> {
+    pub(super) fn new(root: PathBuf, packages: Vec<PathBuf>) -> Result<Self> {
         fs::create_dir(&root)?;
-        Ok(Self {
-            root,
-            kept,
-            files: Manifest::new(),
-            written: BTreeMap::new(),
-            pointers: BTreeSet::new(),
-        })
+        Ok(Self { root, packages, files: Manifest::new(), written: BTreeMap::new(), pointers: BTreeSet::new() })
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -71,9 +67,11 @@ impl Layout {
         &self.files
     }
 
-    /// Makes the folder hold these files, and nothing else but what is kept.
+    /// Makes the folder hold these files, and nothing else.
     pub(super) fn apply(&mut self, git: &Git, mut wanted: Manifest) -> Result<Laid> {
-        wanted.retain(|path, _| !self.kept.iter().any(|kept| path.starts_with(kept)));
+        let is_covered = |path: &Path| self.packages.iter().any(|place| path.starts_with(place));
+        let covered: Vec<PathBuf> = wanted.keys().filter(|path| is_covered(path)).cloned().collect();
+        wanted.retain(|path, _| !is_covered(path));
         let leads = read_links(git, &wanted)?;
         let links_out = links_out(&leads);
         for link in &links_out {
@@ -88,11 +86,12 @@ impl Layout {
             let place = self.root.join(folder);
             fs::create_dir_all(&place).with_context(|| format!("create {}", folder.display()))?;
         }
-        let missing: Vec<&TreeFile> = wanted.values().filter(|file| !stays.contains(&file.path)).collect();
+        let is_missing = |file: &&TreeFile| file.mode != SUBMODULE && !stays.contains(&file.path);
+        let missing: Vec<&TreeFile> = wanted.values().filter(is_missing).collect();
         git.read_files(&missing, |file, bytes| self.write(file, bytes))?;
         let written = missing.len();
         self.files = wanted;
-        Ok(Laid { links_out, pointers: self.pointers.iter().cloned().collect(), written })
+        Ok(Laid { links_out, covered, pointers: self.pointers.iter().cloned().collect(), written })
     }
 
     /// Removes what is not wanted or not as it was written; `stays` gets the files that are left.
@@ -114,12 +113,8 @@ impl Layout {
             let path = folder.join(entry.file_name());
             let facts = entry.metadata().with_context(|| format!("look at {}", path.display()))?;
             let act = || format!("remove {}", path.display());
-            if self.kept.contains(&path) {
-                continue;
-            }
             if facts.is_dir() {
-                let leads_to_kept = self.kept.iter().any(|kept| kept.starts_with(&path));
-                if folders.contains(&path) || leads_to_kept {
+                if folders.contains(&path) {
                     self.clear(&path, wanted, folders, stays)?;
                 } else {
                     remove_folder(&entry.path()).with_context(act)?;
@@ -154,8 +149,7 @@ impl Layout {
             symlink(PathBuf::from(std::ffi::OsString::from_vec(bytes)), &place).with_context(act)?;
         } else {
             let mode = if is_executable(file.mode) { PROGRAM_MODE } else { FILE_MODE };
-            let mut new =
-                fs::File::options().write(true).create_new(true).mode(mode).open(&place).with_context(act)?;
+            let mut new = fs::File::options().write(true).create_new(true).mode(mode).open(&place).with_context(act)?;
             new.write_all(&bytes).with_context(act)?;
             new.set_permissions(fs::Permissions::from_mode(mode)).with_context(act)?;
             // The clock of the file system is coarse; a build that ended a moment ago has to see a newer file.

@@ -15,11 +15,7 @@ const ASK: Limits = Limits { wall: Duration::from_secs(20), output_bytes_max: 64
 const RUSTUP: &str = "rustup";
 
 /// How a program tells where it really is: on the first line; folders that it needs may follow.
-const ASKED: &[(&str, &[&str])] = &[
-    ("python", PYTHON),
-    ("python3", PYTHON),
-    ("node", &["-p", "process.execPath"]),
-];
+const ASKED: &[(&str, &[&str])] = &[("python", PYTHON), ("python3", PYTHON), ("node", &["-p", "process.execPath"])];
 const PYTHON: &[&str] = &["-I", "-c", "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')"];
 
 /// Where and how to look.
@@ -131,7 +127,8 @@ fn behind(name: &str, file: &Path, search: &Search<'_>, stop: &Stop) -> Result<T
     }
     let path = lines.first().cloned().unwrap_or_else(|| file.to_owned());
     let real = path.canonicalize().with_context(|| path.display().to_string())?;
-    let mut needs: Vec<PathBuf> = [prefix(&path, search.home), prefix(&real, search.home)].into_iter().flatten().collect();
+    let mut needs: Vec<PathBuf> =
+        [prefix(&path, search.home), prefix(&real, search.home)].into_iter().flatten().collect();
     needs.extend(lines.into_iter().skip(1).filter(|folder| Some(folder.as_path()) != search.home));
     needs.sort();
     needs.dedup();

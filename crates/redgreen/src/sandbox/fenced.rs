@@ -290,12 +290,8 @@ mod tests {
             Place { path: "/f".into(), kind: Kind::Write },
         ];
         let plan = Plan { bare: true, places: places.clone() };
-        let fence = Fence {
-            network: Network::Loopback,
-            processes_max: Some(9),
-            file_bytes_max: Some(7),
-            ..Fence::default()
-        };
+        let fence =
+            Fence { network: Network::Loopback, processes_max: Some(9), file_bytes_max: Some(7), ..Fence::default() };
         let line = stage(Path::new("redgreen"), &Stage::Rules(plan), &fence);
         let order = read(line.into_iter().skip(3).chain(["ls".into(), "--".into()])).unwrap();
         assert_eq!((order.places, order.bare, order.network), (places, true, Network::Loopback));

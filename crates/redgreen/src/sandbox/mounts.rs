@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rustix::io::Errno;
-use rustix::mount::{
-    MountFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_remount, unmount,
-};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_remount, unmount};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::pivot_root;
 use rustix::thread::{
@@ -35,7 +33,7 @@ const DEVICE_LINKS: &[(&str, &str)] = &[
     ("ptmx", "pts/ptmx"),
 ];
 /// Parts of /proc by which a user who is root outside could change the whole machine.
-const PROC_READ_ONLY: &[&str] = &["sys", "sysrq-trigger", "irq", "bus"];
+pub(super) const PROC_READ_ONLY: &[&str] = &["sys", "sysrq-trigger", "irq", "bus"];
 /// Since this kernel a namespace has a limit of its own; before, we would set the machine's.
 const OWN_PID_MAX_SINCE: (u32, u32) = (6, 14);
 /// The kernel takes no less.

@@ -20,7 +20,15 @@ use super::plan::{Kind, Plan};
 const NEWEST: ABI = ABI::V6;
 /// Beside these, whatever is in `/dev` could be read by a user who is root.
 const DEVICES: &[&str] = &[
-    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev/fd",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+    "/dev/fd",
 ];
 /// How deep a hidden place may lie for its neighbours to stay readable.
 const DEPTH_MAX: usize = 64;
@@ -52,7 +60,15 @@ fn restrict_files(plan: &Plan) -> Result<()> {
     }
     for place in &plan.places {
         match &place.kind {
-            Kind::Show { from } => rules = grant(rules, from, looking)?,
+            Kind::Show { from } => {
+                let inner: Vec<&Path> = holes.iter().copied().filter(|hole| *hole != from).collect();
+                let mut shown = Vec::new();
+                visible(from, &inner, DEPTH_MAX, &mut shown);
+                for path in &shown {
+                    rules = grant(rules, path, looking)?;
+                }
+            }
+            // As a whole: a folder with a hole in it could not get new files.
             Kind::Write => rules = grant(rules, &place.path, everything)?,
             Kind::Empty | Kind::Scratch => {}
         }

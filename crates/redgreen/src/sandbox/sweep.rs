@@ -64,7 +64,8 @@ fn descendants(root: i32, parents: &BTreeMap<i32, i32>) -> Vec<i32> {
     let mut found = vec![root];
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
-        found.extend(parents.iter().filter(|(child, parent)| **parent == pid && **child != pid).map(|(child, _)| child));
+        found
+            .extend(parents.iter().filter(|(child, parent)| **parent == pid && **child != pid).map(|(child, _)| child));
         next += 1;
     }
     found.split_off(1)

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::fenced::{Stage, stage};
+use super::mounts::PROC_READ_ONLY;
 use super::plan::{Kind, Plan, plan};
 use super::{Fence, Means, Network, Sandbox, words};
 use crate::process::Program;
@@ -58,6 +59,9 @@ fn bubblewrap(sandbox: &Sandbox, program: &Program, fence: &Fence, plan: &Plan) 
         line.extend(words(["--ro-bind", "/", "/"]));
     }
     line.extend(words(["--dev", "/dev", "--proc", "/proc", "--ro-bind", "/dev/null", "/dev/tty"]));
+    for part in PROC_READ_ONLY.iter().map(|part| Path::new("/proc").join(part)).filter(|part| part.exists()) {
+        line.extend(["--ro-bind".into(), part.clone().into(), part.into()]);
+    }
     let mut empty: Vec<&Path> = Vec::new();
     for place in &plan.places {
         let path = place.path.as_path();

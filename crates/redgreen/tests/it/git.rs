@@ -3,6 +3,6 @@
 mod merge;
 mod notes;
 mod reading;
-mod repo;
+pub(crate) mod repo;
 mod snapshot;
 mod worktree;

@@ -5,6 +5,8 @@
 mod book;
 mod git;
 mod kata;
+mod room;
 mod runner;
+mod sandbox;
 mod story;
 mod tidy;

@@ -8,6 +8,7 @@ const LAYERS: &[&[&str]] = &[
     &["failure"],
     &["config", "process"],
     &["sandbox", "git", "journal", "view"],
+    &["room"],
     &["runner", "agent"],
     &["engine"],
     &["ops"],

@@ -1,0 +1,314 @@
+//! Fences on real programs, by every means that this machine allows; one that it does not is skipped by name.
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use redgreen::process::{Limits, Program, Stop};
+use redgreen::sandbox::{Bound, Fence, Fenced, Grip, Means, Network, Sandbox};
+use redgreen_core::report::Exit;
+
+const LIMITS: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 1 << 20 };
+const NOBODY: &str = "65534";
+/// Where the system's own programs are enough for every test here.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A place with `in` to write to, `out` to look at, and `secret`.
+struct Place {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["in", "out", "secret/shown"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+            fs::write(root.join(name).join("file"), "text").unwrap();
+        }
+        fs::write(root.join("secret/file"), "text").unwrap();
+        Self { _folder: folder, root }
+    }
+
+    fn fence(&self) -> Fence {
+        Fence {
+            writable: vec![self.root.join("in")],
+            hidden: vec![self.root.join("secret")],
+            shown: vec![self.root.clone(), self.root.join("secret/shown")],
+            ..Fence::default()
+        }
+    }
+
+    fn run(&self, sandbox: &Sandbox, fence: &Fence, line: &str) -> Fenced {
+        let program = Program::shell(line).cwd(self.root.join("in")).env("PATH", PATH);
+        sandbox.run(&program, fence, LIMITS, &Stop::default()).unwrap()
+    }
+
+    /// Whether a line succeeds within the usual fence.
+    fn works(&self, sandbox: &Sandbox, line: &str) -> bool {
+        self.run(sandbox, &self.fence(), line).output.success()
+    }
+}
+
+fn helper() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_redgreen"))
+}
+
+/// A `bwrap` beside the tests' other tools counts as one of the system's.
+fn sandbox(means: Means) -> anyhow::Result<Sandbox> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/bwrap");
+    match means {
+        Means::Bubblewrap if own.is_file() => Sandbox::with_tool(means, helper(), Some(own.canonicalize()?)),
+        _ => Sandbox::with(means, helper()),
+    }
+}
+
+fn say(words: &str) {
+    writeln!(std::io::stderr(), "{words}").unwrap();
+}
+
+fn each(means: &[Means], check: impl Fn(&Sandbox)) {
+    for means in means {
+        match sandbox(*means) {
+            Ok(sandbox) => check(&sandbox),
+            Err(error) => say(&format!("SKIPPED: {}: {error:#}", means.as_str())),
+        }
+    }
+}
+
+const FENCES: &[Means] = &[Means::Bubblewrap, Means::Namespaces, Means::Landlock];
+const MOUNTS: &[Means] = &[Means::Bubblewrap, Means::Namespaces];
+
+#[test]
+fn held_what_is_outside_cannot_be_changed() {
+    each(FENCES, |sandbox| {
+        let place = Place::new();
+        let by = sandbox.by();
+        assert!(place.works(sandbox, "echo x > new && mkdir d && mv new d && rm file"), "{by:?}");
+        assert!(place.works(sandbox, "cat ../out/file && ls /usr/bin > /dev/null"), "{by:?}");
+        for line in ["echo x > ../out/file", "echo x > ../new", "rm ../out/file", "mv ../out/file .", "> /usr/x"] {
+            assert!(!place.works(sandbox, line), "{by:?}: {line}");
+        }
+        assert_eq!(fs::read_to_string(place.root.join("out/file")).unwrap(), "text");
+    });
+}
+
+#[test]
+fn held_what_is_hidden_cannot_be_read_and_what_is_shown_in_it_can() {
+    each(FENCES, |sandbox| {
+        let place = Place::new();
+        let by = sandbox.by();
+        assert!(!place.works(sandbox, "cat ../secret/file"), "{by:?}");
+        assert!(!place.works(sandbox, "echo x > ../secret/new"), "{by:?}");
+        assert!(place.works(sandbox, "cat ../secret/shown/file"), "{by:?}");
+        assert!(!place.works(sandbox, "echo x > ../secret/shown/file"), "{by:?}");
+    });
+}
+
+#[test]
+fn held_a_root_that_is_hidden_has_only_what_is_named() {
+    each(MOUNTS, |sandbox| {
+        let place = Place::new();
+        let shown = ["/usr", "/bin", "/lib", "/lib64", "/etc"].map(PathBuf::from).into();
+        let fence =
+            Fence { hidden: vec!["/".into()], shown, writable: vec![place.root.join("in")], ..Fence::default() };
+        let output = place.run(sandbox, &fence, "cat file; ls / ..; ls /home; ls /var").output;
+        let seen = output.stdout_text();
+        assert!(seen.contains("text") && seen.contains("usr") && seen.contains("dev"), "{}", output.stderr_text());
+        for hidden in ["home", "log", "out", "secret"] {
+            assert!(!seen.lines().any(|line| line == hidden), "{:?}: {hidden} in {seen}", sandbox.by());
+        }
+    });
+}
+
+#[test]
+fn held_a_folder_appears_elsewhere_and_cannot_be_changed() {
+    each(MOUNTS, |sandbox| {
+        let place = Place::new();
+        let to = place.root.join("in/packages");
+        fs::create_dir(&to).unwrap();
+        let bound = vec![Bound { from: place.root.join("secret"), to }];
+        let fence = Fence { bound, ..place.fence() };
+        let line = "cat packages/file && ! (echo x > packages/file) && ! rm -r packages";
+        assert!(place.run(sandbox, &fence, line).output.success(), "{:?}", sandbox.by());
+    });
+}
+
+#[test]
+fn held_nobody_outside_can_be_talked_to() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Bash opens sockets by itself.
+    let connect = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
+    each(FENCES, |sandbox| {
+        let place = Place::new();
+        let with = |network| Fence { network, ..place.fence() };
+        let works = |network| place.run(sandbox, &with(network), &connect).output.success();
+        assert!(!works(Network::None), "{:?}", sandbox.by());
+        assert!(works(Network::Full), "{:?}", sandbox.by());
+        if sandbox.binds() {
+            assert!(!works(Network::Loopback), "{:?}", sandbox.by());
+        }
+    });
+}
+
+/// A program with a socket, for which no shell will do.
+#[test]
+fn held_a_loopback_of_its_own_can_be_used() {
+    const ECHO: &str = "import socket; s = socket.create_server(('127.0.0.1', 0)); \
+                        c = socket.create_connection(s.getsockname()); print('connected')";
+    if !Path::new("/usr/bin/python3").exists() {
+        return say("SKIPPED: no /usr/bin/python3");
+    }
+    each(FENCES, |sandbox| {
+        let place = Place::new();
+        let fence = Fence { network: Network::Loopback, ..place.fence() };
+        let output = place.run(sandbox, &fence, &format!("/usr/bin/python3 -c \"{ECHO}\"")).output;
+        assert_eq!(output.stdout_text(), "connected\n", "{:?}: {}", sandbox.by(), output.stderr_text());
+    });
+}
+
+/// Processes that are still there, by a word of their command line.
+fn left(word: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let lines = entries.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
+    lines.filter(|line| line.contains(word)).collect()
+}
+
+#[test]
+fn held_no_process_is_left_however_it_hides() {
+    each(&Means::ALL, |sandbox| {
+        let place = Place::new();
+        let by = sandbox.by();
+        // A time that nobody else sleeps marks ours.
+        let mark = format!("4{}{}.25", std::process::id(), by as u8);
+        let line = format!(
+            "setsid sleep {mark} & (setsid sh -c '(sleep {mark} &) ; sleep {mark}' &) ; nohup sleep {mark} & sleep 0.1; echo up"
+        );
+        let fenced = place.run(sandbox, &place.fence(), &line);
+        assert_eq!((fenced.output.exit, fenced.output.stdout_text().as_str()), (Exit::Code(0), "up\n"), "{by:?}");
+        assert_eq!(left(&mark), Vec::<String>::new(), "{by:?}");
+    });
+}
+
+#[test]
+fn held_no_process_is_left_at_the_time_limit() {
+    each(&Means::ALL, |sandbox| {
+        let place = Place::new();
+        let by = sandbox.by();
+        let mark = format!("5{}{}.25", std::process::id(), by as u8);
+        let program = Program::shell(&format!("trap '' TERM; setsid sleep {mark} & setsid sleep {mark}"));
+        let program = program.cwd(place.root.join("in")).env("PATH", PATH);
+        let limits = Limits { wall: Duration::from_millis(700), ..LIMITS };
+        let started = Instant::now();
+        let fenced = sandbox.run(&program, &place.fence(), limits, &Stop::default()).unwrap();
+        assert_eq!(fenced.output.exit, Exit::TimedOut, "{by:?}");
+        assert!(started.elapsed() < Duration::from_secs(10), "{by:?}: {:?}", started.elapsed());
+        // The kernel may take a moment for the last of them.
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while !left(&mark).is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(left(&mark), Vec::<String>::new(), "{by:?}");
+    });
+}
+
+#[test]
+fn held_a_runaway_is_stopped_at_the_limit() {
+    // A branch of processes, not a bomb: it ends by itself where nothing holds it.
+    const BRANCHES: &str = "i=0; while [ $i -lt 400 ]; do sleep 1 & i=$((i+1)); done; wait; echo all";
+    each(&[Means::Namespaces], |sandbox| {
+        let place = Place::new();
+        let fence = Fence { processes_max: Some(301), ..place.fence() };
+        let output = place.run(sandbox, &fence, BRANCHES).output;
+        assert!(!output.stdout_text().contains("all"), "{}", output.stderr_text());
+    });
+    each(FENCES, |sandbox| {
+        let place = Place::new();
+        let fence = Fence { file_bytes_max: Some(1 << 16), ..place.fence() };
+        let output = place.run(sandbox, &fence, "head -c 1000000 /dev/zero > big; stat -c %s big").output;
+        assert_eq!(output.stdout_text(), "65536\n", "{:?}", sandbox.by());
+    });
+}
+
+#[test]
+fn held_exits_signals_input_and_surroundings_come_through() {
+    each(&Means::ALL, |sandbox| {
+        let place = Place::new();
+        let by = sandbox.by();
+        let run = |line: &str| place.run(sandbox, &place.fence(), line).output;
+        assert_eq!(run("exit 3").exit, Exit::Code(3), "{by:?}");
+        assert_eq!(run("kill -9 $$").exit, Exit::Signal(9), "{by:?}");
+        assert_eq!(run("kill -ABRT $$").exit, Exit::Signal(6), "{by:?}");
+        let folder = format!("{}\n", place.root.join("in").display());
+        assert_eq!(run("pwd; echo err >&2").stdout_text(), folder, "{by:?}");
+        let program = Program::new("/bin/sh").args(["-c", "cat; echo $A$HOME"]).cwd(place.root.join("in"));
+        let program = program.env_clear().env("PATH", PATH).env("A", "b").stdin("in ");
+        let fenced = sandbox.run(&program, &place.fence(), LIMITS, &Stop::default()).unwrap();
+        assert_eq!(fenced.output.stdout_text(), "in b\n", "{by:?}");
+        let missing = Program::new("/no/such/program").cwd(place.root.join("in"));
+        let error = sandbox.run(&missing, &place.fence(), LIMITS, &Stop::default()).unwrap_err();
+        let cause = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        assert_eq!(cause, Some(std::io::ErrorKind::NotFound), "{by:?}: {error:#}");
+    });
+}
+
+#[test]
+fn held_nothing_is_won_back_inside() {
+    each(MOUNTS, |sandbox| {
+        let place = Place::new();
+        let by = sandbox.by();
+        assert!(!place.works(sandbox, "grep -v '0000000000000000' /proc/self/status | grep -q CapEff"), "{by:?}");
+        let secret = place.root.join("secret");
+        let undo = format!("umount {0}; unshare -Urm umount {0}; cat {0}/file", secret.display());
+        assert!(!place.works(sandbox, &undo), "{by:?}");
+        assert!(!place.works(sandbox, "mount -o remount,rw / || [ -w /proc/sys/kernel/hostname ]"), "{by:?}");
+        assert!(!place.works(sandbox, "[ -w /proc/sysrq-trigger ] || [ -w /sys/kernel/uevent_helper ]"), "{by:?}");
+        assert!(!place.works(sandbox, "ls /dev | grep -E '^(sd|vd|nvme|mem|kmsg)'"), "{by:?}");
+        assert!(!place.works(sandbox, "cat /proc/1/environ || ls /proc/1/fd/"), "{by:?}");
+    });
+}
+
+#[test]
+fn a_verdict_can_say_what_held() {
+    let fence = Fence { network: Network::Loopback, ..Fence::default() };
+    let words = |means| sandbox(means).map(|sandbox| sandbox.held(&fence));
+    if let Ok(held) = words(Means::Namespaces) {
+        assert!(held.is_firm());
+        assert_eq!(held.to_string(), "fenced in by namespaces");
+    }
+    let nothing = words(Means::Nothing).unwrap();
+    assert_eq!(nothing.network, Grip::Not("it is open"));
+    assert!(nothing.to_string().starts_with("fenced in by nothing; files not: "), "{nothing}");
+    let best = Sandbox::probe(helper());
+    say(&format!("this machine: {}; {:?}", best.by().as_str(), best.passed_over));
+}
+
+/// All of the above again, as somebody without rights.
+#[test]
+fn an_ordinary_user_is_held_as_well() {
+    if !rustix_is_root() {
+        return say("SKIPPED: not root, so every other test is this one");
+    }
+    if !Path::new("/usr/bin/setpriv").exists() {
+        return say("SKIPPED: setpriv is not installed");
+    }
+    let own = std::env::current_exe().unwrap();
+    let line = ["/usr/bin/setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"];
+    let as_nobody = |program: Program| program.through(line).cwd("/").output(LIMITS, &Stop::default()).unwrap();
+    if !as_nobody(Program::new(&own).arg("--list")).success() {
+        return say("SKIPPED: an ordinary user cannot read the test program");
+    }
+    let program = Program::new(&own).args(["sandbox::held", "--test-threads=2"]).env("TMPDIR", "/tmp");
+    let limits = Limits { wall: Duration::from_secs(120), ..LIMITS };
+    let output = program.through(line).cwd("/").output(limits, &Stop::default()).unwrap();
+    assert!(output.success(), "{}{}", output.stdout_text(), output.stderr_text());
+}
+
+fn rustix_is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
