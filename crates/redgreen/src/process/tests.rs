@@ -19,6 +19,15 @@ fn runs(pid: &str) -> bool {
     !state.is_empty() && !state.starts_with('Z')
 }
 
+/// On a busy machine a killed process takes a moment to end.
+fn is_gone(pid: &str) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while runs(pid) {
+        assert!(Instant::now() < deadline, "the child {pid} still runs");
+        thread::sleep(POLL);
+    }
+}
+
 #[test]
 fn exit_codes_signals_and_both_streams_are_told_apart() {
     let output = run("echo out; echo err >&2; exit 3", ROOMY);
@@ -45,19 +54,15 @@ fn a_program_that_ignores_sigterm_and_its_child_are_gone_at_the_limit() {
         run("trap '' TERM; sleep 60 & echo $!; while :; do sleep 0.1; done", within(Duration::from_millis(400)));
     assert_eq!(output.exit, Exit::TimedOut);
     assert!(output.wall < Duration::from_secs(5), "{:?}", output.wall);
-    let child = output.stdout_text();
-    assert!(!child.trim().is_empty() && !runs(child.trim()), "the child {child} still runs");
+    assert!(!output.stdout_text().trim().is_empty());
+    is_gone(output.stdout_text().trim());
 }
 
 #[test]
 fn a_child_left_behind_is_gone_when_its_parent_ends() {
     let output = run("sleep 60 >/dev/null 2>&1 & echo $!", ROOMY);
     assert!(output.success());
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while runs(output.stdout_text().trim()) {
-        assert!(Instant::now() < deadline, "the child still runs");
-        thread::sleep(POLL);
-    }
+    is_gone(output.stdout_text().trim());
 }
 
 #[test]

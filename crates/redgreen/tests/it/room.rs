@@ -225,8 +225,9 @@ fn packages_are_brought_in_unchangeable_and_checked() {
         let dependencies = Dependencies::look(vec![folder]).unwrap();
         let fingerprint = dependencies.fingerprint();
         let hidden = vec![repo.place("checkout")];
-        let room =
-            room_in(&repo, &Options::default(), Surroundings { dependencies, hidden, ..Surroundings::default() });
+        let tools = tools(&["sh"], PATH, &repo, &[]);
+        let surroundings = Surroundings { tools, dependencies, hidden, ..Surroundings::default() };
+        let room = room_in(&repo, &Options::default(), surroundings);
         assert_eq!(dropped(&room, Why::InTheWay), ["node_modules/pkg/index.js"]);
         let (works, words) = shell(&room, &sandbox, "cat node_modules/pkg/index.js; echo x > node_modules/.bin/tool");
         assert!(!works && words.starts_with("real"), "{:?}: {words}", sandbox.by());
@@ -288,6 +289,36 @@ fn build_output_is_never_shared_with_the_less_trusted() {
     assert_ne!(accepted, folder("/room", Trust::Candidate("a")));
     assert_ne!(folder("/room", Trust::Candidate("b")), folder("/room", Trust::Candidate("a")));
     assert_ne!(accepted, folder("/other", Trust::Accepted));
+}
+
+#[test]
+#[ignore = "measures: cargo test --release --test it -- --ignored --nocapture cost"]
+fn cost_of_a_room() {
+    use std::io::Write;
+    const FILES: usize = 2000;
+    let repo = Repo::new();
+    for number in 0..FILES {
+        repo.file(&format!("d{}/f{number}.py", number % 50), &format!("# {number}\n").repeat(200));
+    }
+    repo.commit("many");
+    let mut said = String::new();
+    let mut time = |what: &str, act: &mut dyn FnMut()| {
+        let started = std::time::Instant::now();
+        act();
+        said.push_str(&format!("{what}: {:?}\n", started.elapsed()));
+    };
+    let mut made = None;
+    time("fresh, 2000 files", &mut || made = Some(room(&repo, &Options::default())));
+    let mut made = made.unwrap();
+    repo.file("d1/f1.py", "changed\n").commit("one");
+    let next = tree(&repo);
+    let git = repo.open();
+    time("neighbour, 1 file", &mut || made.change_to(&git, &next, &Options::default()).unwrap());
+    let folder = DependencyFolder { place: "x".into(), from: made.folder().to_owned() };
+    let mut seen = None;
+    time("fingerprint, 2000 files", &mut || seen = Some(Dependencies::look(vec![folder.clone()]).unwrap()));
+    time("compare, 2000 files", &mut || drop(seen.as_ref().unwrap().changes().unwrap()));
+    writeln!(std::io::stderr(), "{said}").ok();
 }
 
 fn users_path() -> String {
