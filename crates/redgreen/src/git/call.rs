@@ -215,7 +215,7 @@ pub(super) fn lock_in_the_way(stderr: &str) -> Option<&str> {
     stderr.get(start..before.len() + ".lock".len())
 }
 
-fn base(folder: &Path) -> Program {
+pub(super) fn base(folder: &Path) -> Program {
     let program = Program::new("git").cwd(folder).env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
     NOT_INHERITED.iter().fold(program, |program, name| program.env_remove(*name))
 }

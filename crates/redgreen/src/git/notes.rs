@@ -14,7 +14,7 @@ use super::call::{Call, refused};
 use super::{Git, RefEdit, Swap};
 use crate::failure::Failure;
 
-const NOTES: &str = "refs/notes/tdd-handoffs";
+pub(super) const NOTES: &str = "refs/notes/tdd-handoffs";
 /// Where a change is prepared; the lock makes one name enough, and a crash leaves at most this one behind.
 const DRAFT: &str = "refs/notes/redgreen-tmp/draft";
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
