@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Error, Result, bail};
@@ -63,6 +64,7 @@ const PLUMBING_CONFIG: &[&str] = &[
     "core.trustctime=true",
     "core.checkStat=default",
     "core.quotePath=false",
+    "index.skipHash=false",
     "gc.auto=0",
     "maintenance.auto=false",
 ];
@@ -180,6 +182,18 @@ impl Call {
         let text = String::from_utf8_lossy(&stdout);
         Ok(text.lines().next().unwrap_or_default().to_owned())
     }
+}
+
+/// Two acts that do not need each other.
+pub(super) fn at_once<A: Send, B>(
+    first: impl FnOnce() -> Result<A> + Send,
+    second: impl FnOnce() -> Result<B>,
+) -> (Result<A>, Result<B>) {
+    thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        (first.join().unwrap_or_else(|_| Err(Error::msg("a thread ended early"))), second)
+    })
 }
 
 /// Git said no, in its own words; a lock in the way also says how to get rid of it.

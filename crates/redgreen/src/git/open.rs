@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result};
 
 use super::Git;
-use super::call::{Call, complaint};
+use super::call::{Call, at_once, complaint};
 use crate::failure::Failure;
 use crate::process::Output;
 
@@ -15,17 +15,22 @@ use crate::process::Output;
 const VERSION_MIN: (u32, u32) = (2, 38);
 
 impl Git {
-    /// The repository that `start` is in. Two processes.
+    /// The repository that `start` is in. Two processes at once.
     pub fn open(start: &Path) -> Result<Self> {
         if !start.is_dir() {
             return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
         }
-        check_version(&Call::plumbing(start, &[]).arg("version").line("read git's version")?)?;
+        let version = || Call::plumbing(start, &[]).arg("version").line("read git's version");
         // The two words between the paths tell them apart even when a path has line breaks.
-        let asked = Call::plumbing(start, &[])
-            .args(["rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir"])
-            .args(["--is-shallow-repository", "--show-toplevel"])
-            .ask("find the repository")?;
+        let place = || {
+            Call::plumbing(start, &[])
+                .args(["rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir"])
+                .args(["--is-shallow-repository", "--show-toplevel"])
+                .ask("find the repository")
+        };
+        let (version, asked) = at_once(version, place);
+        check_version(&version?)?;
+        let asked = asked?;
         if asked.success() {
             found(&asked.stdout).context("find the repository: unknown answer of git")
         } else {
