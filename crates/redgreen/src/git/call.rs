@@ -60,7 +60,6 @@ const PLUMBING_CONFIG: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
-    "core.sparseCheckout=false",
     "core.trustctime=true",
     "core.checkStat=default",
     "core.quotePath=false",
@@ -68,6 +67,9 @@ const PLUMBING_CONFIG: &[&str] = &[
     "gc.auto=0",
     "maintenance.auto=false",
 ];
+
+/// Worktrees of ours are whole, however little of the project the user has checked out.
+const WHOLE: &str = "core.sparseCheckout=false";
 
 /// A git command about to be run.
 pub(super) struct Call {
@@ -93,6 +95,19 @@ impl Git {
 
 impl Call {
     pub(super) fn plumbing(folder: &Path, options: &[OsString]) -> Self {
+        Self::without_hooks(folder, [WHOLE].iter().chain(PLUMBING_CONFIG), options)
+    }
+
+    /// The same for a checkout of the user's, which stays as sparse as it is.
+    pub(super) fn plumbing_of_the_user(folder: &Path) -> Self {
+        Self::without_hooks(folder, PLUMBING_CONFIG, &[])
+    }
+
+    fn without_hooks<'a>(
+        folder: &Path,
+        settings: impl IntoIterator<Item = &'a &'static str>,
+        options: &[OsString],
+    ) -> Self {
         let mut program = base(folder)
             .env("LC_ALL", "C")
             // Reading never rewrites the user's index.
@@ -100,8 +115,8 @@ impl Call {
             // A replace ref would let one commit pose as another.
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_LITERAL_PATHSPECS", "1");
-        for setting in PLUMBING_CONFIG {
-            program = program.args(["-c", setting]);
+        for setting in settings {
+            program = program.args(["-c", *setting]);
         }
         Self::new(program.args(options.iter().cloned()), folder)
     }

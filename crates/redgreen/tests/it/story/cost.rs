@@ -64,7 +64,11 @@ fn counted(story: Story) -> Story {
     let path = path.unwrap();
     let git = String::from_utf8(story.command("sh").args(["-c", "command -v git"]).output().unwrap().stdout).unwrap();
     fs::create_dir_all(&folder).unwrap();
-    fs::write(&wrapper, format!("#!/bin/sh\necho \"$*\" >> '{calls}'\nexec '{}' \"$@\"\n", git.trim())).unwrap();
+    fs::write(
+        &wrapper,
+        format!("#!/bin/sh\n{{ printf '%s\\t' \"$@\"; echo; }} >> '{calls}'\nexec '{}' \"$@\"\n", git.trim()),
+    )
+    .unwrap();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
     story.env("PATH", &format!("{}:{path}", folder.display()))
 }
@@ -75,7 +79,7 @@ fn calls(story: &Story) -> Vec<String> {
 
 /// The first word that is no option and no option's value.
 fn command(call: &str) -> &str {
-    let mut words = call.split(' ');
+    let mut words = call.split('\t');
     while let Some(word) = words.next() {
         match word {
             "-c" | "--git-dir" | "--work-tree" => drop(words.next()),
