@@ -20,6 +20,7 @@ mod settle;
 mod snapshot;
 mod state;
 mod submodule;
+mod version;
 mod worktree;
 
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Error, Result, bail};
 use redgreen_core::report::Exit;
 
-use super::Git;
+use super::{Git, version};
 use crate::failure::Failure;
 use crate::process::{Limits, Output, Program, Stop};
 
@@ -19,6 +19,8 @@ const QUICK_MAX: Duration = Duration::from_secs(60);
 pub(super) const CHECKOUT_MAX: Duration = Duration::from_secs(600);
 /// More than this from one call is a mistake, not an answer.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// How git ends when it does not know an option.
+const NOT_UNDERSTOOD: i32 = 129;
 /// How many of git's complaints are passed on with an error.
 const COMPLAINTS_MAX: usize = 3;
 
@@ -213,6 +215,11 @@ pub(super) fn at_once<A: Send, B>(
 
 /// Git said no, in its own words; a lock in the way also says how to get rid of it.
 pub(super) fn refused(act: &str, output: &Output) -> Error {
+    if output.exit == Exit::Code(NOT_UNDERSTOOD)
+        && let Err(too_old) = version::check()
+    {
+        return too_old;
+    }
     let stderr = output.stderr_text();
     let what = format!("{act}: {}", complaint(&stderr));
     match lock_in_the_way(&stderr) {

@@ -7,7 +7,7 @@ mod phases;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use crate::config::Environment;
@@ -96,7 +96,7 @@ pub fn bench(length: Length, environment: &Environment, stop: &Stop, tell: &mut 
     tell("a run of three cycles");
     let developed = phases::develop(&folder, environment, stop)?;
     let peak_memory_bytes = process::peak_memory_bytes();
-    let mut measures = developed.measures(turns, stop)?;
+    let mut measures = developed.measures()?;
 
     tell("start-up");
     let start_up = [ours.clone().arg("--version"), developed.project.git.typed(&["--version"])];
@@ -126,16 +126,19 @@ fn in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<f64>>
     // The first turn fills the caches and does not count.
     for turn in 0..=turns {
         for (program, samples) in programs.iter().zip(&mut samples) {
-            let output = program.output(LIMITS, stop)?;
-            if !output.success() {
-                anyhow::bail!("{}: {}", program.line(), output.stderr_text().trim());
-            }
+            let wall = timed(program, stop)?;
             if turn > 0 {
-                samples.push(output.wall);
+                samples.push(wall);
             }
         }
     }
     Ok(samples.into_iter().map(median_ms).collect())
+}
+
+fn timed(program: &Program, stop: &Stop) -> Result<Duration> {
+    let output = program.output(LIMITS, stop)?;
+    ensure!(output.success(), "{}: {}", program.line(), output.stderr_text().trim());
+    Ok(output.wall)
 }
 
 fn median_ms(mut samples: Vec<Duration>) -> f64 {
