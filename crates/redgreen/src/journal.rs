@@ -180,6 +180,11 @@ pub fn read(folder: &RunFolder) -> Result<(Option<State>, Vec<Line>)> {
     Ok((replay(&lines, &path)?, lines))
 }
 
+/// The file that a run's journal is in.
+pub fn path(folder: &RunFolder) -> PathBuf {
+    folder.path.join(FILE)
+}
+
 /// Whether some process works on the run now.
 pub fn is_busy(folder: &RunFolder) -> bool {
     File::open(folder.path.join(LOCK)).is_ok_and(|file| file.try_lock_shared().is_err())

@@ -170,8 +170,8 @@ impl Engine<'_> {
         let git = &self.project.git;
         let worktree: Worktree = self.worktree();
         let head = &self.state.progress.head;
-        if git.snapshot(&worktree, &head.tree)?.tree != tree {
-            git.restore(&worktree, &head.commit, tree)?;
+        if git.snapshot(&worktree, tree)?.tree != tree {
+            git.restore(&worktree, head, tree)?;
         }
         Ok(())
     }

@@ -142,7 +142,7 @@ impl Engine<'_> {
             }
         };
         self.prepare(&head.tree)?;
-        self.project.git.restore(&self.worktree(), &head.commit, &tree)?;
+        self.project.git.restore(&self.worktree(), &head, &tree)?;
         let report = self.run_suite(Duration::from_millis(self.state.run.policy.red_timeout_ms))?;
         let before = self.accepted_report()?;
         self.project.git.worktree_remove(&self.worktree().path)?;

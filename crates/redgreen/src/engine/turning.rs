@@ -31,11 +31,11 @@ impl Engine<'_> {
         self.make_branch(&head)?;
         if worktree.path.join(".git").exists() && self.is_listed(&worktree.path)? {
             salvage = self.salvage_unless(&worktree, "interrupted", &[tree, &head.tree])?;
-            self.project.git.restore(&worktree, &head.commit, tree)?;
+            self.project.git.restore(&worktree, &head, tree)?;
         } else {
             self.project.git.worktree_remove(&worktree.path)?;
             notices = self.project.git.worktree_add(&worktree, &head.commit)?;
-            self.project.git.restore(&worktree, &head.commit, tree)?;
+            self.project.git.restore(&worktree, &head, tree)?;
             self.set_up(&worktree)?;
         }
         Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })
@@ -71,7 +71,7 @@ impl Engine<'_> {
         let worktree = self.worktree();
         let head = self.state.progress.head.clone();
         let salvage = self.salvage_unless(&worktree, why, &[tree, &head.tree])?;
-        self.project.git.restore(&worktree, &head.commit, tree)?;
+        self.project.git.restore(&worktree, &head, tree)?;
         Ok(Event::Restored { tree: tree.to_owned(), salvage })
     }
 
@@ -98,8 +98,9 @@ impl Engine<'_> {
             .next(format!("git branch -f {} {}, then: redgreen resume", self.state.run.branch, head.commit))
             .into());
         }
-        git.restore(&self.worktree(), &commit, tree)?;
-        Ok(Event::Committed { mark: Mark { commit, tree: tree.to_owned() } })
+        let mark = Mark { commit, tree: tree.to_owned() };
+        git.restore(&self.worktree(), &mark, tree)?;
+        Ok(Event::Committed { mark })
     }
 
     /// Keeps what the worktree holds under a salvage ref, unless it is one of the known trees.

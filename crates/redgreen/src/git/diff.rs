@@ -50,6 +50,9 @@ impl Changed {
 
 impl Git {
     pub fn diff(&self, old: &str, new: &str) -> Result<Vec<Changed>> {
+        if old == new {
+            return Ok(Vec::new());
+        }
         let act = format!("compare {old} with {new}");
         let answer = self.call(["diff-tree", "-r", "-z", "--raw", "--no-renames", old, new]).run(&act)?;
         let mut fields = answer.split(|byte| *byte == 0).filter(|field| !field.is_empty());

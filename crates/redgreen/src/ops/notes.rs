@@ -45,15 +45,14 @@ pub fn check(project: &Project) -> Result<()> {
             expected.push(state.progress.head.commit);
         }
     }
-    match project.git.notes().health()? {
+    let commits: Vec<&str> = expected.iter().map(String::as_str).collect();
+    let (notes, health) = project.git.notes().read_and_check(&commits)?;
+    match health {
         Health::Dangling => Err(damaged(format!("{NOTES_REF} points to an object that is not there"))),
         Health::Absent if !expected.is_empty() => {
             Err(damaged(format!("{NOTES_REF} is gone, and {} runs have notes in it", expected.len())))
         }
-        Health::Absent | Health::Fine if expected.is_empty() => Ok(()),
         Health::Absent | Health::Fine => {
-            let commits: Vec<&str> = expected.iter().map(String::as_str).collect();
-            let notes = project.git.notes().read_many(&commits)?;
             for commit in commits {
                 match notes.iter().find(|note| note.commit == commit) {
                     Some(note) => drop(readable(commit, &note.text)?),

@@ -44,6 +44,7 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let kill_at = kill_at(project)?;
     let (agent, script) = agent(project, request.script.as_deref(), None)?;
     let (base, target) = starting_point(project, request)?;
+    project.git.check_version()?;
     project.git.identity()?;
     runner::detect(&project.git.root)?;
     notes::check(project)?;

@@ -1,5 +1,6 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
+mod cost;
 mod run;
 
 use std::collections::BTreeMap;
@@ -173,7 +174,8 @@ impl Story {
 impl Said {
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "redgreen {}\n{}\n{}", self.line, self.stdout, self.stderr);
+        let Self { line, signal, stdout, stderr, .. } = &self;
+        assert_eq!(self.code, Some(code), "redgreen {line} (signal {signal:?})\n{stdout}\n{stderr}");
         self
     }
 

@@ -42,13 +42,13 @@ impl Bench {
         let before = files(&self.repo.root);
         self.restore_and_compare();
         assert_eq!(files(&self.repo.root), before);
-        self.git.restore(&self.worktree, "main", &tree).unwrap();
+        self.git.restore(&self.worktree, &self.git.mark("main").unwrap(), &tree).unwrap();
         assert_eq!(self.snapshot(), tree, "back again: {script}");
         self.restore_and_compare();
     }
 
     fn restore_and_compare(&self) {
-        self.git.restore(&self.worktree, "main", &self.base).unwrap();
+        self.git.restore(&self.worktree, &self.git.mark("main").unwrap(), &self.base).unwrap();
         let ignored = |name: &str| name.starts_with("target/") || name.contains("__pycache__");
         let found: BTreeMap<_, _> = files(&self.worktree.path).into_iter().filter(|(name, _)| !ignored(name)).collect();
         assert_eq!(found, map(&[("a.txt", "one\n"), ("src/lib.txt", "lib\n")]));
@@ -122,7 +122,7 @@ fn a_reset_by_the_agent_is_a_change_like_any_other() {
     let bench = Bench::new();
     bench.repo.file("b.txt", "b\n").commit("second");
     let base = bench.git.tree_of("main").unwrap();
-    bench.git.restore(&bench.worktree, "main", &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark("main").unwrap(), &base).unwrap();
     shell(&bench.worktree.path, "git reset -q --hard HEAD~1");
     let taken = bench.git.snapshot(&bench.worktree, &base).unwrap();
     assert_eq!(bench.content(&taken.tree), map(&[A, LIB]));
@@ -148,7 +148,7 @@ fn litter_does_not_count_and_stays() {
     bench.repo.git("add -f target/kept");
     bench.repo.commit("kept");
     let base = bench.git.tree_of("main").unwrap();
-    bench.git.restore(&bench.worktree, "main", &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark("main").unwrap(), &base).unwrap();
     write(&bench.path("target/kept"), "changed\n");
     let taken = bench.git.snapshot(&bench.worktree, &base).unwrap();
     assert_eq!(bench.content(&taken.tree), map(&[A, LIB, ("target/kept", "changed\n")]));
@@ -202,13 +202,13 @@ fn a_tracked_folder_behind_an_ignored_link_is_seen_as_gone() {
     bench.repo.git("add -f target/kept");
     bench.repo.commit("kept");
     let base = bench.git.tree_of("main").unwrap();
-    bench.git.restore(&bench.worktree, "main", &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark("main").unwrap(), &base).unwrap();
     let outside = bench.repo.place("outside");
     fs::rename(bench.path("target"), &outside).unwrap();
     symlink(&outside, bench.path("target")).unwrap();
     let taken = bench.git.snapshot(&bench.worktree, &base).unwrap();
     assert!(!bench.content(&taken.tree).contains_key("target/kept"));
-    bench.git.restore(&bench.worktree, "main", &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark("main").unwrap(), &base).unwrap();
     assert_eq!(files(&outside), map(&[("kept", "kept\n")]));
 }
 
@@ -283,7 +283,7 @@ fn a_phase_costs_little() {
     }
     let head = bench.repo.commit("many");
     let base = bench.git.tree_of("main").unwrap();
-    bench.git.restore(&bench.worktree, &head, &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark(&head).unwrap(), &base).unwrap();
     let time = |what: &str, act: &mut dyn FnMut(u32)| {
         let started = std::time::Instant::now();
         (0..ROUNDS).for_each(&mut *act);
@@ -309,7 +309,7 @@ fn a_phase_costs_little() {
     });
     time("restore", &mut |round| {
         write(&bench.path("a.txt"), &format!("{round}\n"));
-        bench.git.restore(&bench.worktree, &head, &base).unwrap();
+        bench.git.restore(&bench.worktree, &bench.git.mark(&head).unwrap(), &base).unwrap();
     });
     time("open", &mut |_| {
         bench.repo.open();
