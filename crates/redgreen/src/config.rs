@@ -16,6 +16,8 @@ use crate::process::Program;
 /// The project's own settings, from its root.
 pub const FILE: &str = "redgreen.toml";
 const FILE_BYTES_MAX: u64 = 1 << 20;
+/// A key with more wrong letters than this is not thought to be a slip.
+const TYPOS_MAX: usize = 3;
 
 /// `redgreen.toml`, as written. Unknown keys are errors.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -136,7 +138,15 @@ impl File {
         if length > FILE_BYTES_MAX {
             return Err(Failure::usage(format!("{FILE} has {length} bytes; at most {FILE_BYTES_MAX} are read")).into());
         }
-        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let before =
+                String::from_utf8_lossy(error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default());
+            let (line, column) = place(&before, before.len());
+            Failure::usage(format!("{FILE} cannot be used"))
+                .evidence(format!("{FILE}:{line}:{column}: not UTF-8"))
+                .next(format!("save {FILE} as UTF-8"))
+        })?;
         Self::parse(&text)
     }
 
@@ -144,7 +154,7 @@ impl File {
         toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
             let (line, column) = place(text, error.span().map_or(0, |span| span.start));
             Failure::usage(format!("{FILE} cannot be used"))
-                .evidence(format!("{FILE}:{line}:{column}: {}", error.message()))
+                .evidence(format!("{FILE}:{line}:{column}: {}", complaint(error.message())))
                 .next(format!("correct {FILE}; `redgreen init --print` shows every setting"))
                 .into()
         })
@@ -242,6 +252,20 @@ pub fn microdollars(usd: f64, name: &str) -> Result<u64> {
     Ok(u64::try_from(Duration::from_secs_f64(usd).as_micros()).unwrap_or(u64::MAX))
 }
 
+/// What the parser says of a fault; for a key nobody knows, the one that was probably meant instead of all there are.
+fn complaint(message: &str) -> String {
+    let mut words = message.split('`').skip(1).step_by(2);
+    let meant = match words.next() {
+        Some(name) if message.starts_with("unknown field") => words
+            .map(|key| (strsim::osa_distance(name, key), key))
+            .filter(|(typos, key)| *typos <= TYPOS_MAX.min(key.len() / 2))
+            .min()
+            .map(|(_, key)| format!("unknown key `{name}`; did you mean `{key}`?")),
+        _ => None,
+    };
+    meant.unwrap_or_else(|| message.trim().replace("unknown field", "unknown key"))
+}
+
 /// Line and column, counted from 1, of a byte in a text.
 fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
@@ -257,11 +281,11 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_used_says_where_and_why() {
         for (text, words) in [
-            ("max-retrys = 3", "redgreen.toml:1:1: unknown field `max-retrys`"),
+            ("max-retrys = 3", "redgreen.toml:1:1: unknown key `max-retrys`; did you mean `max-retries`?"),
             ("\nmax-retries = \"three\"", "redgreen.toml:2:15: invalid type: string"),
             ("[worktree]\nsetup = \"npm ci\"", "redgreen.toml:2:9: invalid type: string"),
             ("max-retries = ", "redgreen.toml:1:15: "),
-            ("[timeout]\nblue = 3", "redgreen.toml:2:1: unknown field `blue`"),
+            ("[timeout]\nblue = 3", "redgreen.toml:2:1: unknown key `blue`, expected one of"),
         ] {
             let error = File::parse(text).unwrap_err();
             let failure = error.downcast_ref::<Failure>().unwrap();

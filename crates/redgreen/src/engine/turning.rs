@@ -144,7 +144,7 @@ impl Engine<'_> {
             let output = program.output(limits, &self.project.stop)?;
             if !output.success() {
                 let said = output.stderr_text() + &output.stdout_text();
-                return Err(Failure::environment(format!("the set-up command `{line}` failed ({:?})", output.exit))
+                return Err(Failure::environment(format!("the set-up command `{line}` failed ({})", output.exit))
                     .evidence(last_lines(&said))
                     .next(format!("correct worktree.setup in {}, then: redgreen resume", config::FILE))
                     .into());

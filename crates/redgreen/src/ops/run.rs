@@ -32,6 +32,7 @@ pub struct Request {
 pub struct Limits {
     pub max_retries: Option<u32>,
     pub max_iterations: Option<u32>,
+    pub max_cycles: Option<u32>,
     pub budget_tokens: Option<u64>,
     pub budget_usd: Option<f64>,
     pub deadline: Option<f64>,
@@ -89,6 +90,9 @@ impl Limits {
         if let Some(iterations) = self.max_iterations {
             policy.iterations_max = iterations;
         }
+        if let Some(cycles) = self.max_cycles {
+            policy.cycles_max = cycles;
+        }
         if self.budget_tokens.is_some() {
             policy.budget.tokens = self.budget_tokens;
         }
@@ -106,10 +110,12 @@ fn brief(request: &str) -> Result<Brief> {
     const REQUEST_CHARS_MAX: usize = 100_000;
     let request = request.trim();
     if request.is_empty() {
-        return Err(Failure::usage("the request is empty").next("redgreen run \"<what to build>\"").into());
+        return Err(Failure::usage("the request is empty").next(super::BEGIN).into());
     }
     if request.chars().count() > REQUEST_CHARS_MAX {
-        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters")).into());
+        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters"))
+            .next("name a file of the project in the request and put the rest there")
+            .into());
     }
     Ok(Brief { request: request.to_owned() })
 }
