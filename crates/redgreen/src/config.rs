@@ -181,7 +181,9 @@ impl File {
         }
         if let Some(iterations) = self.max_iterations {
             if iterations == 0 {
-                return Err(Failure::usage(format!("max-iterations in {FILE} is 0; GREEN needs at least 1")).into());
+                return Err(Failure::usage(format!("max-iterations in {FILE} is 0; GREEN needs at least 1"))
+                    .next(format!("correct max-iterations in {FILE}"))
+                    .into());
             }
             policy.iterations_max = iterations;
         }
@@ -218,9 +220,9 @@ impl File {
 pub fn worktree_root(file: &File, environment: &Environment) -> Result<PathBuf> {
     if let Some(root) = environment.worktrees.clone().or_else(|| file.worktree.root.clone()) {
         if !root.is_absolute() {
-            return Err(
-                Failure::usage(format!("the folder for worktrees, {}, has to be absolute", root.display())).into()
-            );
+            return Err(Failure::usage(format!("the folder for worktrees, {}, has to be absolute", root.display()))
+                .next(format!("correct worktree.root in {FILE}, or REDGREEN_WORKTREES"))
+                .into());
         }
         return Ok(root);
     }
@@ -237,19 +239,25 @@ pub fn setup_program(line: &str, worktree: &Path) -> Program {
 }
 
 pub fn milliseconds(seconds: f64, name: &str) -> Result<u64> {
-    const SECONDS_MAX: f64 = 1e9;
-    if !(0.0..=SECONDS_MAX).contains(&seconds) {
-        return Err(
-            Failure::usage(format!("{name} is {seconds}; it has to be between 0 and {SECONDS_MAX} seconds")).into()
-        );
-    }
+    in_range(seconds, name, "seconds")?;
     Ok(u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX))
 }
 
 pub fn microdollars(usd: f64, name: &str) -> Result<u64> {
+    in_range(usd, name, "dollars")?;
     // A dollar has as many microdollars as a second has microseconds, and Duration converts without a bare cast.
-    milliseconds(usd, name)?;
     Ok(u64::try_from(Duration::from_secs_f64(usd).as_micros()).unwrap_or(u64::MAX))
+}
+
+fn in_range(value: f64, name: &str, unit: &str) -> Result<()> {
+    const MAX: f64 = 1e9;
+    if (0.0..=MAX).contains(&value) {
+        return Ok(());
+    }
+    let place = if name.starts_with("--") { "" } else { " in redgreen.toml" };
+    Err(Failure::usage(format!("{name} is {value}; it has to be between 0 and {MAX} {unit}"))
+        .next(format!("correct {name}{place}"))
+        .into())
 }
 
 /// What the parser says of a fault; for a key nobody knows, the one that was probably meant instead of all there are.

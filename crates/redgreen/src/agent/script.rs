@@ -183,7 +183,7 @@ fn faulty(name: &str, faults: &[fields::Fault]) -> Failure {
         1 => "a fault".to_owned(),
         many => format!("{many} faults"),
     };
-    let failure = Failure::usage(format!("the script {name} has {count}"));
+    let failure = Failure::usage(format!("the script {name} has {count}")).next(format!("correct {name}"));
     faults.iter().fold(failure, |failure, fault| {
         failure.evidence(format!("{name}:{}:{}: {}", fault.line, fault.column, fault.message))
     })

@@ -50,10 +50,10 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "N")]
     budget_tokens: Option<u64>,
     /// Stop, resumable, when this much money is spent
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     budget_usd: Option<f64>,
     /// Stop, resumable, after this many seconds at work
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     deadline: Option<f64>,
 }
 

@@ -58,10 +58,14 @@ impl Engine<'_> {
         self.keep_transcript(assignment, &taken.transcript)?;
         let snapshot = self.project.git.snapshot(&worktree, &self.state.progress.head.tree)?;
         let turn = match snapshot.nested.first() {
-            Some(nested) => Turn::Failed {
-                failure: AgentFailure::Crash,
-                message: format!("it left a git repository of its own in {}", nested.display()),
-            },
+            Some(nested) => {
+                // No tree can hold it, so no later step would know that it has to be taken away.
+                self.project.git.restore(&worktree, &self.state.progress.head.commit, &snapshot.tree)?;
+                Turn::Failed {
+                    failure: AgentFailure::Crash,
+                    message: format!("it left changes in {}, a git repository of its own", nested.display()),
+                }
+            }
             None => taken.turn,
         };
         Ok(Event::Turned { role: assignment.role, turn, tree: snapshot.tree, cost: taken.cost, took_ms })

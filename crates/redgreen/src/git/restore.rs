@@ -55,6 +55,7 @@ impl Git {
         let at = Call::plumbing(folder, &["--git-dir".into(), admin.clone().into()]);
         at.args(["update-ref", "--no-deref", "HEAD", &commit]).run("move HEAD")?;
         copy_index(&worktree.index(), &admin.join("index"))?;
+        self.restore_submodules(worktree, &admin)?;
         if committed == tree {
             return Ok(());
         }

@@ -149,7 +149,27 @@ fn check_branch(project: &Project, branch: &str) -> Result<()> {
             .next("redgreen run --branch <another name> …, or leave --branch away")
             .into());
     }
-    Ok(())
+    is_free(project, branch)
+}
+
+/// Git keeps branches as files in folders: `a` and `a/b` cannot both be.
+fn is_free(project: &Project, branch: &str) -> Result<()> {
+    let above = branch.match_indices('/').filter_map(|(at, _)| branch.get(..at));
+    let above = above.map(|name| format!("refs/heads/{name}")).collect::<Vec<_>>();
+    let mut found = None;
+    for name in &above {
+        found = found.or(project.git.read_ref(name)?.map(|_| name.clone()));
+    }
+    let below = project.git.read_refs(&[&format!("refs/heads/{branch}/")])?;
+    match found.or_else(|| below.into_iter().next().map(|(name, _)| name)) {
+        None => Ok(()),
+        Some(name) => {
+            let name = name.trim_start_matches("refs/heads/");
+            Err(Failure::usage(format!("there can be no branch {branch:?} beside the branch {name:?}"))
+                .next("redgreen run --branch <another name> …")
+                .into())
+        }
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "each one is a fact of the run's first line, and named there")]
@@ -169,6 +189,7 @@ fn begin(
         Some(branch) => branch.clone(),
         None => format!("redgreen/{}-{tail}", brief.slug()),
     };
+    is_free(project, &branch)?;
     let run = Run {
         id: folder.id.clone(),
         brief,
