@@ -58,10 +58,14 @@ impl Engine<'_> {
         self.keep_transcript(assignment, &taken.transcript)?;
         let snapshot = self.project.git.snapshot(&worktree, &self.state.progress.head.tree)?;
         let turn = match snapshot.nested.first() {
-            Some(nested) => Turn::Failed {
-                failure: AgentFailure::Crash,
-                message: format!("it left a git repository of its own in {}", nested.display()),
-            },
+            Some(nested) => {
+                // No tree can hold it, so no later step would know that it has to be taken away.
+                self.project.git.restore(&worktree, &self.state.progress.head, &snapshot.tree)?;
+                Turn::Failed {
+                    failure: AgentFailure::Crash,
+                    message: format!("it left changes in {}, a git repository of its own", nested.display()),
+                }
+            }
             None => taken.turn,
         };
         Ok(Event::Turned { role: assignment.role, turn, tree: snapshot.tree, cost: taken.cost, took_ms })
@@ -145,7 +149,7 @@ impl Engine<'_> {
             let output = program.output(limits, &self.project.stop)?;
             if !output.success() {
                 let said = output.stderr_text() + &output.stdout_text();
-                return Err(Failure::environment(format!("the set-up command `{line}` failed ({:?})", output.exit))
+                return Err(Failure::environment(format!("the set-up command `{line}` failed ({})", output.exit))
                     .evidence(last_lines(&said))
                     .next(format!("correct worktree.setup in {}, then: redgreen resume", config::FILE))
                     .into());

@@ -43,7 +43,8 @@ pub struct DiffText {
 impl Changed {
     /// A link to a commit of another repository, before or after.
     pub fn is_submodule(&self) -> bool {
-        const GITLINK: u32 = 0o160_000;
+        // Read as git writes it, in decimal.
+        const GITLINK: u32 = 160_000;
         self.old_mode == GITLINK || self.new_mode == GITLINK
     }
 }

@@ -67,6 +67,7 @@ impl Git {
         relink(folder, &admin, &head.commit)?;
         self.move_head(folder, &admin, &head.commit)?;
         copy_index(&worktree.index(), &admin.join("index"))?;
+        self.restore_submodules(worktree, &admin)?;
         if head.tree == tree {
             return Ok(());
         }

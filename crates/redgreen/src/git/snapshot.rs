@@ -20,7 +20,7 @@ use super::{Git, Worktree};
 pub struct Snapshot {
     pub tree: String,
     /// Git repositories inside the folder that are no known submodules. Their files are NOT in the tree: git would
-    /// record a link to a commit that exists nowhere else.
+    /// record a link to a commit that exists nowhere else. Submodules with changes inside are here as well.
     pub nested: Vec<PathBuf>,
 }
 
@@ -56,7 +56,9 @@ impl Git {
         update(&["--add", "--remove", "--replace"], differences.touched)?;
         let tree = self.call_in(worktree).arg("write-tree").line("write the tree")?;
         worktree.note_standing(&tree)?;
-        Ok(Snapshot { tree, nested: differences.nested })
+        let mut nested = differences.nested;
+        nested.extend(self.touched_submodules(worktree)?.into_iter().map(PathBuf::from));
+        Ok(Snapshot { tree, nested })
     }
 
     /// Makes the private index equal to a tree; entries that stay the same keep what is known about their files.

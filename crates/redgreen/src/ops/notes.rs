@@ -7,6 +7,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::handoff::{Handoff, NOTES_REF};
+use redgreen_core::state::{Ending, Situation};
 use serde::Serialize;
 
 use crate::engine::Project;
@@ -38,10 +39,15 @@ pub fn check(project: &Project) -> Result<()> {
         folders.push(latest);
     }
     let mut expected = Vec::new();
+    let mut with_notes = Vec::new();
     for folder in &folders {
         if let (Some(state), _) = journal::read(folder)?
             && state.progress.handoff.is_some()
+            // Nobody keeps the commits of an aborted run but its salvage ref, which the user may drop.
+            && !matches!(state.situation, Situation::Ended(Ending::Aborted))
         {
+            with_notes.push(folder.id.clone());
+            expected.extend(state.trail.iter().map(|waypoint| waypoint.progress.head.commit.clone()));
             expected.push(state.progress.head.commit);
         }
     }
@@ -50,7 +56,7 @@ pub fn check(project: &Project) -> Result<()> {
     match health {
         Health::Dangling => Err(damaged(format!("{NOTES_REF} points to an object that is not there"))),
         Health::Absent if !expected.is_empty() => {
-            Err(damaged(format!("{NOTES_REF} is gone, and {} runs have notes in it", expected.len())))
+            Err(damaged(format!("{NOTES_REF} is gone, with the notes of run {}", with_notes.join(", "))))
         }
         Health::Absent | Health::Fine => {
             for commit in commits {

@@ -32,6 +32,7 @@ pub struct Request {
 pub struct Limits {
     pub max_retries: Option<u32>,
     pub max_iterations: Option<u32>,
+    pub max_cycles: Option<u32>,
     pub budget_tokens: Option<u64>,
     pub budget_usd: Option<f64>,
     pub deadline: Option<f64>,
@@ -90,6 +91,9 @@ impl Limits {
         if let Some(iterations) = self.max_iterations {
             policy.iterations_max = iterations;
         }
+        if let Some(cycles) = self.max_cycles {
+            policy.cycles_max = cycles;
+        }
         if self.budget_tokens.is_some() {
             policy.budget.tokens = self.budget_tokens;
         }
@@ -107,10 +111,12 @@ fn brief(request: &str) -> Result<Brief> {
     const REQUEST_CHARS_MAX: usize = 100_000;
     let request = request.trim();
     if request.is_empty() {
-        return Err(Failure::usage("the request is empty").next("redgreen run \"<what to build>\"").into());
+        return Err(Failure::usage("the request is empty").next(super::BEGIN).into());
     }
     if request.chars().count() > REQUEST_CHARS_MAX {
-        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters")).into());
+        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters"))
+            .next("name a file of the project in the request and put the rest there")
+            .into());
     }
     Ok(Brief { request: request.to_owned() })
 }
@@ -144,7 +150,27 @@ fn check_branch(project: &Project, branch: &str) -> Result<()> {
             .next("redgreen run --branch <another name> …, or leave --branch away")
             .into());
     }
-    Ok(())
+    is_free(project, branch)
+}
+
+/// Git keeps branches as files in folders: `a` and `a/b` cannot both be.
+fn is_free(project: &Project, branch: &str) -> Result<()> {
+    let above = branch.match_indices('/').filter_map(|(at, _)| branch.get(..at));
+    let above = above.map(|name| format!("refs/heads/{name}")).collect::<Vec<_>>();
+    let mut found = None;
+    for name in &above {
+        found = found.or(project.git.read_ref(name)?.map(|_| name.clone()));
+    }
+    let below = project.git.read_refs(&[&format!("refs/heads/{branch}/")])?;
+    match found.or_else(|| below.into_iter().next().map(|(name, _)| name)) {
+        None => Ok(()),
+        Some(name) => {
+            let name = name.trim_start_matches("refs/heads/");
+            Err(Failure::usage(format!("there can be no branch {branch:?} beside the branch {name:?}"))
+                .next("redgreen run --branch <another name> …")
+                .into())
+        }
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "each one is a fact of the run's first line, and named there")]
@@ -164,6 +190,7 @@ fn begin(
         Some(branch) => branch.clone(),
         None => format!("redgreen/{}-{tail}", brief.slug()),
     };
+    is_free(project, &branch)?;
     let run = Run {
         id: folder.id.clone(),
         brief,

@@ -1,7 +1,9 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
+mod bad_input;
 mod cost;
 mod run;
+mod surroundings;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -145,7 +147,9 @@ impl Story {
     pub(crate) fn belongings(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         collect(&self.root, &self.root, &mut all);
-        for name in ["index", "HEAD", "config"] {
+        // What the index says, not its bytes: any git command may refresh the times in it.
+        all.insert(".git/index".to_owned(), self.git("ls-files --stage -v --full-name").into_bytes());
+        for name in ["HEAD", "config"] {
             all.insert(format!(".git/{name}"), fs::read(self.root.join(".git").join(name)).unwrap_or_default());
         }
         for refs in ["refs/heads/main", "refs/stash", "refs/tags"] {
