@@ -1,12 +1,14 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
+mod crash;
+mod fingerprint;
 mod run;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// Three cycles on pytest: every phase accepted at the first try, the second refactoring changes something.
 pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
@@ -102,14 +104,7 @@ impl Story {
 
     /// `redgreen <line>`; words are split at blanks, `"…"` keeps them together, `@name` is a path beside the repository.
     pub(crate) fn redgreen(&self, line: &str) -> Said {
-        let output = self.prepare(line).output().unwrap();
-        Said {
-            line: line.to_owned(),
-            code: output.status.code(),
-            signal: output.status.signal(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Said::of(line, &self.prepare(line).output().unwrap())
     }
 
     /// The same, ready to be started in another way.
@@ -171,6 +166,16 @@ impl Story {
 }
 
 impl Said {
+    pub(crate) fn of(line: &str, output: &Output) -> Self {
+        Self {
+            line: line.to_owned(),
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "redgreen {}\n{}\n{}", self.line, self.stdout, self.stderr);
