@@ -66,14 +66,14 @@ fn killed_at_every_effect_one_after_the_other_a_run_comes_to_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let expected = undisturbed(&CALCULATOR, folder.path());
     let story = stage(&CALCULATOR, folder.path());
-    // The second effect: the first of a resumed run is to see to its worktree, and each start has to get further.
+    // Each start sees to the worktree, does one more effect, and is killed before the next.
     let (run, _) = CALCULATOR.commands[0];
     let mut said = kill_at(&story, run, "before:2");
     let mut starts = 1;
     while said.signal == Some(SIGKILL) {
         starts += 1;
         assert!(starts < STARTS_MAX, "no end in sight:\n{}", said.stderr);
-        said = kill_at(&story, "resume", "after:2");
+        said = kill_at(&story, "resume", "before:3");
     }
     said.exits(3);
     assert_eq!(story.work(), expected.work);
