@@ -4,6 +4,7 @@
 
 mod judging;
 mod landing;
+mod stale;
 mod turning;
 
 use std::path::{Path, PathBuf};

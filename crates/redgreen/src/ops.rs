@@ -73,6 +73,10 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
         return project.store.find(id);
     }
     let mut open = project.store.open()?;
+    if open.len() > 1 {
+        project.clear_stale(None);
+        open = project.store.open()?;
+    }
     match (open.pop(), open.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(last), false) => {

@@ -58,27 +58,26 @@ impl Engine<'_> {
         let worktree = self.worktree();
         let head = self.state.progress.head.clone();
         let mut salvage = None;
-        if worktree.path.join(".git").exists() {
+        if self.is_ready(&worktree)? {
             salvage = self.salvage_unless(&worktree, "aborted", &[&head.tree, &self.state.run.base.tree])?;
         }
         if head.commit != self.state.run.base.commit && salvage.is_none() {
             salvage = Some(self.project.git.salvage(&self.folder.id, "aborted", &head.tree, &head.commit)?);
         }
-        self.project.git.worktree_remove(&worktree.path)?;
+        self.remove_worktree(&worktree)?;
         self.tidy_up(&head.commit)?;
         Ok(Event::Discarded { salvage })
     }
 
     /// Removes the worktree; work that is not accepted yet is kept under a ref until the run goes on.
     pub(super) fn leave(&mut self, outcome: &Outcome) -> Result<Event> {
-        let git = &self.project.git;
         let worktree = self.worktree();
-        if worktree.path.join(".git").exists() && self.state.prepared {
-            let expected = self.state.expected_tree().to_owned();
+        let expected = self.state.expected_tree().to_owned();
+        if self.is_ready(&worktree)? {
             self.salvage_unless(&worktree, "interrupted", &[&expected, &self.state.progress.head.tree])?;
-            self.keep_work(&expected)?;
         }
-        git.worktree_remove(&worktree.path)?;
+        self.keep_work(&expected)?;
+        self.remove_worktree(&worktree)?;
         if matches!(self.state.situation, Situation::Ended(_)) {
             self.project.store.close(&self.folder)?;
         }
@@ -142,10 +141,12 @@ impl Engine<'_> {
             }
         };
         self.prepare(&head.tree)?;
+        // What is merged for a trial is nobody's work, and not to be salvaged.
+        self.discount_worktree(&self.worktree())?;
         self.project.git.restore(&self.worktree(), &head, &tree)?;
         let report = self.run_suite(Duration::from_millis(self.state.run.policy.red_timeout_ms))?;
         let before = self.accepted_report()?;
-        self.project.git.worktree_remove(&self.worktree().path)?;
+        self.remove_worktree(&self.worktree())?;
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.
         let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
         let change = Change { paths: vec![merged] };

@@ -2,6 +2,7 @@
 //! way back, the commit when it was accepted.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ use crate::process::Limits;
 /// What is kept of a set-up command's output, for the error message.
 const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
 const TRANSCRIPT_BYTES_MAX: usize = 4 << 20;
+/// Stands beside the private index of a worktree that is checked out and set up.
+const READY: &str = "ready";
 
 impl Engine<'_> {
     /// The worktree is there, at the accepted commit, and holds exactly `tree`; what it held otherwise is salvaged.
@@ -29,14 +32,15 @@ impl Engine<'_> {
         let mut notices = Vec::new();
         let mut salvage = None;
         self.make_branch(&head)?;
-        if worktree.path.join(".git").exists() && self.is_listed(&worktree.path)? {
+        if self.is_ready(&worktree)? {
             salvage = self.salvage_unless(&worktree, "interrupted", &[tree, &head.tree])?;
             self.project.git.restore(&worktree, &head, tree)?;
         } else {
-            self.project.git.worktree_remove(&worktree.path)?;
+            self.remove_worktree(&worktree)?;
             notices = self.project.git.worktree_add(&worktree, &head.commit)?;
             self.project.git.restore(&worktree, &head, tree)?;
             self.set_up(&worktree)?;
+            write(&worktree.private, READY, b"")?;
         }
         Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })
     }
@@ -126,9 +130,30 @@ impl Engine<'_> {
         }
     }
 
-    fn is_listed(&self, folder: &Path) -> Result<bool> {
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        Ok(self.project.git.worktree_list()?.iter().any(|listed| listed.path == real || listed.path == folder))
+    /// Whether there is a worktree that came to be in full. One that did not was never worked in: it is made anew.
+    pub(super) fn is_ready(&self, worktree: &Worktree) -> Result<bool> {
+        let folder = &worktree.path;
+        if !worktree.private.join(READY).exists() || !folder.is_dir() {
+            return Ok(false);
+        }
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        Ok(self.project.git.worktree_list()?.iter().any(|listed| listed.path == real || listed.path == *folder))
+    }
+
+    /// From here on nothing in the folder counts, however far its removal gets.
+    pub(super) fn discount_worktree(&self, worktree: &Worktree) -> Result<()> {
+        let marker = worktree.private.join(READY);
+        match fs::remove_file(&marker) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("remove {}", marker.display()))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn remove_worktree(&self, worktree: &Worktree) -> Result<()> {
+        self.discount_worktree(worktree)?;
+        self.project.git.worktree_remove(&worktree.path)
     }
 
     /// A worktree has only what git holds; the rest is copied, linked or made.

@@ -41,15 +41,15 @@ pub fn check(project: &Project) -> Result<()> {
     let mut expected = Vec::new();
     let mut with_notes = Vec::new();
     for folder in &folders {
-        if let (Some(state), _) = journal::read(folder)?
-            && state.progress.handoff.is_some()
-            // Nobody keeps the commits of an aborted run but its salvage ref, which the user may drop.
-            && !matches!(state.situation, Situation::Ended(Ending::Aborted))
-        {
-            with_notes.push(folder.id.clone());
-            expected.extend(state.trail.iter().map(|waypoint| waypoint.progress.head.commit.clone()));
-            expected.push(state.progress.head.commit);
+        // A run whose journal is damaged is not what every verb is about; the one that is says so itself.
+        let Ok((Some(state), _)) = journal::read(folder) else { continue };
+        // Nobody keeps the commits of an aborted run but its salvage ref, which the user may drop.
+        if state.trail.is_empty() || matches!(state.situation, Situation::Ended(Ending::Aborted)) {
+            continue;
         }
+        with_notes.push(folder.id.clone());
+        // Every commit with a note: a run at work, or killed, may have made one more and not noted it yet.
+        expected.extend(state.trail.into_iter().map(|waypoint| waypoint.progress.head.commit));
     }
     let commits: Vec<&str> = expected.iter().map(String::as_str).collect();
     let (notes, health) = project.git.notes().read_and_check(&commits)?;

@@ -34,7 +34,7 @@ pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Resul
             .into());
     }
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
-    let outcome = engine.roll_back(&id).with_context(|| went_wrong(&folder))?;
+    let outcome = engine.roll_back(&id).map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
 }
 

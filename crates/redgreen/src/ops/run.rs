@@ -1,6 +1,6 @@
 //! `redgreen run`: from a request to a branch that waits for a human.
 
-use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -13,6 +13,7 @@ use crate::engine::{Engine, Observer, Project, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
+use crate::process::Interrupted;
 use crate::runner;
 
 /// What the user asked for on the command line.
@@ -49,6 +50,7 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     project.git.identity()?;
     runner::detect(&project.git.root)?;
     notes::check(project)?;
+    project.clear_stale(None);
     if let Some(branch) = &request.branch {
         check_branch(project, branch)?;
     }
@@ -56,27 +58,41 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let folder = project.store.create(now())?;
     let started = begin(project, request, brief, policy, base, target, &agent.name(), &folder)
         .and_then(|first| keep_script(&folder, &script).map(|()| first))
-        .and_then(|first| Journal::open(&folder, kill_at).map(|(journal, _)| (first, journal)));
-    let (first, journal) = match started {
-        Ok(started) => started,
+        .and_then(|first| Journal::open(&folder, kill_at).map(|(journal, _)| (first, journal)))
+        .and_then(|(first, journal)| Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe));
+    let mut engine = match started {
+        Ok(engine) => engine,
         Err(error) => {
             // Nothing has begun; a folder without a story would only confuse.
             project.store.forget(&folder).ok();
             return Err(error);
         }
     };
-    let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe)?;
-    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
 }
 
 /// What to say about a run that could not go on for a reason outside.
-pub(super) fn went_wrong(folder: &RunFolder) -> String {
-    format!("run {} stopped; nothing is lost: redgreen resume {}", folder.id, folder.id)
+pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Error {
+    let next = format!("put that right, then: redgreen resume {}", folder.id);
+    match error.downcast::<Failure>() {
+        Ok(failure) if failure.next.is_none() => failure.next(next).into(),
+        Ok(failure) => failure.into(),
+        Err(error) if error.is::<Interrupted>() => error,
+        Err(error) => Failure::environment(format!("run {} stopped: {error:#}", folder.id))
+            .evidence("nothing is lost, and your checkout is as it was")
+            .next(next)
+            .into(),
+    }
 }
 
+/// A reader, and a run that is resumed, sees the old script or the new one.
 pub(super) fn keep_script(folder: &RunFolder, script: &str) -> Result<()> {
-    fs::write(folder.script(), script).with_context(|| format!("write {}", folder.script().display()))
+    let act = || format!("write {}", folder.script().display());
+    let mut part = tempfile::NamedTempFile::new_in(&folder.path).with_context(act)?;
+    part.write_all(script.as_bytes()).with_context(act)?;
+    part.persist(folder.script()).map_err(|error| error.error).with_context(act)?;
+    Ok(())
 }
 
 impl Limits {

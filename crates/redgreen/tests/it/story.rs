@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod cost;
+mod crash;
+mod fingerprint;
 mod run;
 mod surroundings;
 
@@ -9,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// Three cycles on pytest: every phase accepted at the first try, the second refactoring changes something.
 pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
@@ -105,14 +107,7 @@ impl Story {
 
     /// `redgreen <line>`; words are split at blanks, `"…"` keeps them together, `@name` is a path beside the repository.
     pub(crate) fn redgreen(&self, line: &str) -> Said {
-        let output = self.prepare(line).output().unwrap();
-        Said {
-            line: line.to_owned(),
-            code: output.status.code(),
-            signal: output.status.signal(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Said::of(line, &self.prepare(line).output().unwrap())
     }
 
     /// The same, ready to be started in another way.
@@ -176,6 +171,16 @@ impl Story {
 }
 
 impl Said {
+    pub(crate) fn of(line: &str, output: &Output) -> Self {
+        Self {
+            line: line.to_owned(),
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         let Self { line, signal, stdout, stderr, .. } = &self;
