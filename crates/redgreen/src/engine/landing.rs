@@ -61,6 +61,9 @@ impl Engine<'_> {
         if self.is_ready(&worktree)? {
             salvage = self.salvage_unless(&worktree, "aborted", &[&head.tree, &self.state.run.base.tree])?;
         }
+        if salvage.is_none() {
+            salvage = self.salvage_kept_work("aborted")?;
+        }
         if head.commit != self.state.run.base.commit && salvage.is_none() {
             salvage = Some(self.project.git.salvage(&self.folder.id, "aborted", &head.tree, &head.commit)?);
         }
@@ -89,7 +92,7 @@ impl Engine<'_> {
         self.intend("rollback")?;
         let git = &self.project.git;
         let head = self.state.progress.head.clone();
-        let mut salvage = None;
+        let mut salvage = self.salvage_kept_work("rolled-back")?;
         if head.commit != to {
             salvage = Some(git.salvage(&self.folder.id, "rolled-back", &head.tree, &head.commit)?);
             let branch = self.branch_ref();
@@ -108,6 +111,18 @@ impl Engine<'_> {
         let left = self.leave(&Outcome::Interrupted)?;
         self.record(&left)?;
         Ok(Outcome::Interrupted)
+    }
+
+    /// Work that is not accepted, and was kept when the run was left, gets a ref that outlives the run.
+    fn salvage_kept_work(&self, why: &str) -> Result<Option<String>> {
+        let git = &self.project.git;
+        let head = &self.state.progress.head;
+        let Some(kept) = git.read_ref(&self.work_ref())? else { return Ok(None) };
+        let tree = git.tree_of(&kept)?;
+        if tree == head.tree {
+            return Ok(None);
+        }
+        git.salvage(&self.folder.id, why, &tree, &head.commit).map(Some)
     }
 
     fn keep_work(&self, tree: &str) -> Result<()> {
