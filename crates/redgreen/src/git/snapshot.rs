@@ -65,8 +65,6 @@ impl Git {
     pub(super) fn load(&self, worktree: &Worktree, tree: &str, folder: Folder) -> Result<()> {
         self.check_place(worktree)?;
         let index = worktree.index();
-        // Only a crash leaves this behind: the private folder has one user at a time.
-        fs::remove_file(index.with_extension("lock")).ok();
         let read = || {
             let call = self.call_in(worktree).args(["read-tree", "--reset"]).args(folder.option());
             call.arg(tree).wall(CHECKOUT_MAX).run(&format!("read tree {tree}")).map(drop)
@@ -107,6 +105,8 @@ impl Git {
 
     fn check_place(&self, worktree: &Worktree) -> Result<()> {
         ensure!(worktree.path.is_dir(), "the folder {} is gone", worktree.path.display());
+        // Only a crash leaves this behind: the private folder has one user at a time.
+        fs::remove_file(worktree.index().with_extension("lock")).ok();
         self.remember_ignores(worktree)
     }
 

@@ -217,8 +217,39 @@ fn a_damaged_private_index_costs_nothing_but_time() {
     let bench = Bench::new();
     bench.snapshot();
     fs::write(bench.worktree.private.join("index"), "junk").unwrap();
+    bench.check("echo two >a.txt", &[TWO, LIB]);
+    // Its end, by which it is known, is as it was.
+    let index = bench.worktree.private.join("index");
+    let mut bytes = fs::read(&index).unwrap();
+    bytes[..12].fill(0);
+    fs::write(&index, bytes).unwrap();
+    bench.check("echo two >a.txt", &[TWO, LIB]);
+}
+
+#[test]
+fn a_lock_that_a_crash_left_is_not_in_the_way() {
+    let bench = Bench::new();
+    bench.snapshot();
     fs::write(bench.worktree.private.join("index.lock"), "").unwrap();
     bench.check("echo two >a.txt", &[TWO, LIB]);
+}
+
+#[test]
+fn what_is_known_of_one_tree_is_not_taken_for_another() {
+    let bench = Bench::new();
+    shell(&bench.worktree.path, "echo two >a.txt");
+    let two = bench.snapshot();
+    // From the tree that was taken last nothing has changed; from the first one a file has, and is seen again.
+    assert_eq!(bench.git.snapshot(&bench.worktree, &two).unwrap().tree, two);
+    assert_eq!(bench.snapshot(), two);
+    // A file that only the last tree has, and that is ignored by now, counts from there and not from the first.
+    shell(&bench.worktree.path, "echo n >note.tmp");
+    let noted = bench.snapshot();
+    shell(&bench.worktree.path, "echo '*.tmp' >.gitignore");
+    let names = |tree: &str| bench.content(tree).into_keys().collect::<Vec<_>>();
+    let from_noted = bench.git.snapshot(&bench.worktree, &noted).unwrap().tree;
+    assert_eq!(names(&from_noted), [".gitignore", "a.txt", "note.tmp", "src/lib.txt"]);
+    assert_eq!(names(&bench.snapshot()), [".gitignore", "a.txt", "src/lib.txt"]);
 }
 
 #[test]
