@@ -1,8 +1,11 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
 mod bad_input;
+mod repair;
 mod run;
+mod scripts;
 mod surroundings;
+mod verbs;
 
 use std::collections::BTreeMap;
 use std::fs;
