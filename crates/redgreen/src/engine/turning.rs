@@ -29,14 +29,18 @@ impl Engine<'_> {
         let mut notices = Vec::new();
         let mut salvage = None;
         self.make_branch(&head)?;
-        if worktree.path.join(".git").exists() && self.is_listed(&worktree.path)? {
+        // A set-up that failed or was killed half-way is done again from the start.
+        let ready = worktree.private.join("ready");
+        if ready.is_file() && worktree.path.join(".git").exists() && self.is_listed(&worktree.path)? {
             salvage = self.salvage_unless(&worktree, "interrupted", &[tree, &head.tree])?;
             self.project.git.restore(&worktree, &head.commit, tree)?;
         } else {
+            fs::remove_file(&ready).ok();
             self.project.git.worktree_remove(&worktree.path)?;
             notices = self.project.git.worktree_add(&worktree, &head.commit)?;
             self.project.git.restore(&worktree, &head.commit, tree)?;
             self.set_up(&worktree)?;
+            write(&worktree.private, "ready", b"")?;
         }
         Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })
     }

@@ -47,7 +47,8 @@ impl Git {
 
     /// The tips of branches that runs work on, here and on the remotes that were fetched.
     pub fn run_branch_tips(&self) -> Result<Vec<String>> {
-        let patterns = ["refs/heads/redgreen/", "refs/remotes/*/redgreen/"];
+        // A pattern with a star in it is matched to the end of the name, not as the beginning of one.
+        let patterns = ["refs/heads/redgreen/", "refs/remotes/*/redgreen/**"];
         let answer =
             self.call(["for-each-ref", "--format=%(objectname)"]).args(patterns).run("list the branches of runs")?;
         Ok(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())

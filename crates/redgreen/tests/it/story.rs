@@ -1,10 +1,13 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
 mod bad_input;
+mod merging;
+mod recovery;
 mod repair;
 mod run;
 mod scripts;
 mod surroundings;
+mod terminal;
 mod verbs;
 
 use std::collections::BTreeMap;
