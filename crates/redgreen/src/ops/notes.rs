@@ -2,7 +2,8 @@
 //! does anything.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
@@ -16,6 +17,9 @@ use crate::git::Health;
 use crate::journal::{self, Body, RunFolder};
 
 const REPAIR: &str = "redgreen repair-notes";
+
+/// How many texts of one commit are kept.
+const ASIDE_MAX: u32 = 1000;
 
 /// What a repair did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -135,9 +139,20 @@ fn handoffs_of(folder: &RunFolder) -> Vec<(String, Handoff)> {
 fn set_aside(project: &Project, commit: &str, text: &str) -> Result<String> {
     let folder = project.git.common_dir.join("redgreen/notes-set-aside");
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    let path = folder.join(format!("{commit}.txt"));
-    fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
-    Ok(path.display().to_string())
+    for number in 1..=ASIDE_MAX {
+        let name = if number == 1 { format!("{commit}.txt") } else { format!("{commit}-{number}.txt") };
+        let path = folder.join(name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                file.write_all(text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+                return Ok(path.display().to_string());
+            }
+            // What was set aside before is not written over.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error).with_context(|| format!("create {}", path.display())),
+        }
+    }
+    anyhow::bail!("set aside the note of {commit}: {} is full", folder.display())
 }
 
 fn damaged(what: String) -> anyhow::Error {

@@ -4,8 +4,14 @@ mod bad_input;
 mod cost;
 mod crash;
 mod fingerprint;
+mod merging;
+mod recovery;
+mod repair;
 mod run;
+mod scripts;
 mod surroundings;
+mod terminal;
+mod verbs;
 
 use std::collections::BTreeMap;
 use std::fs;
