@@ -1,8 +1,12 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
 mod crash;
+mod disk;
 mod fingerprint;
+mod kill;
+mod many;
 mod run;
+mod stale;
 
 use std::collections::BTreeMap;
 use std::fs;
