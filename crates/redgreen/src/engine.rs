@@ -104,6 +104,10 @@ impl<'a> Engine<'a> {
                 Err(error) => return Err(error),
             }
         }
+        // Last of all, so that a run that was killed before it was left is still found.
+        if self.state.is_over() {
+            self.project.store.close(&self.folder)?;
+        }
         self.state.left.clone().context("the engine stopped without a reason")
     }
 

@@ -264,10 +264,7 @@ fn damaged(path: &Path, line: u64, why: &str) -> anyhow::Error {
     Failure::environment(format!("the journal {} is damaged in line {line}", path.display()))
         .evidence(why.to_owned())
         .evidence("the commits and notes of the run are in git and are not affected; it can go on from its last note")
-        .next(format!(
-            "mv '{}' ~/{id}.damaged, then: redgreen resume {id} --script ~/{id}.damaged/script.toml",
-            folder.display()
-        ))
+        .next(format!("mv '{}' ~/{id}.damaged, then: redgreen resume {id}", folder.display()))
         .into()
 }
 

@@ -9,7 +9,6 @@ use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::event::{Event, Outcome};
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
-use redgreen_core::state::Situation;
 use redgreen_core::verdict::Decision;
 
 use super::{Engine, now};
@@ -81,9 +80,6 @@ impl Engine<'_> {
         }
         self.keep_work(&expected)?;
         self.remove_worktree(&worktree)?;
-        if matches!(self.state.situation, Situation::Ended(_)) {
-            self.project.store.close(&self.folder)?;
-        }
         Ok(Event::Left { outcome: outcome.clone() })
     }
 

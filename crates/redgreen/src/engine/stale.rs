@@ -33,6 +33,9 @@ impl Project {
     fn end(&self, folder: &RunFolder) -> Result<()> {
         let (journal, state) = Journal::open(folder, None)?;
         let state = state.context("the run's journal is empty")?;
+        if state.left.is_some() {
+            return self.store.close(folder);
+        }
         let mut silent = |_: &journal::Line, _: &redgreen_core::state::State| {};
         let mut engine = Engine::reopen(self, folder.clone(), journal, state, None, &mut silent);
         engine.record(&Event::Resumed { policy: None })?;

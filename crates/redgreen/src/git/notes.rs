@@ -121,7 +121,7 @@ impl Notes<'_> {
             let scanned = scanned.max(limit.saturating_mul(2)).min(GIT_COUNT_MAX);
             // Newest first as git does it by itself: any stricter order has to read the whole history.
             let call = self.log().args(["--max-count", &scanned.to_string()]);
-            let call = call.args(RUN_BRANCHES.iter().map(|pattern| format!("--glob={pattern}*")));
+            let call = call.args(RUN_BRANCHES.iter().map(|pattern| format!("--glob={pattern}")));
             let answer = call.arg("--end-of-options").args(starts.iter().copied()).run("read recent notes")?;
             found = logged(&answer);
             if found.len() >= limit || entries(&answer).count() < scanned {

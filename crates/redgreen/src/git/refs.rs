@@ -27,7 +27,7 @@ const MOVED: &[&str] =
     &["but expected", "reference already exists", "unable to resolve reference", "reference is missing"];
 
 /// Where the branches of runs are, here and on the remotes that were fetched.
-pub(super) const RUN_BRANCHES: [&str; 2] = ["refs/heads/redgreen/", "refs/remotes/*/redgreen/**"];
+pub(super) const RUN_BRANCHES: [&str; 2] = ["refs/heads/redgreen/**", "refs/remotes/*/redgreen/**"];
 
 impl Git {
     /// The object that any name git understands stands for.

@@ -79,11 +79,24 @@ pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Er
         Ok(failure) if failure.next.is_none() => failure.next(next).into(),
         Ok(failure) => failure.into(),
         Err(error) if error.is::<Interrupted>() => error,
-        Err(error) => Failure::environment(format!("run {} stopped: {error:#}", folder.id))
-            .evidence("nothing is lost, and your checkout is as it was")
-            .next(next)
-            .into(),
+        Err(error) => {
+            let what = format!("run {} stopped: {error:#}", folder.id);
+            let failure = Failure::environment(&what).evidence("nothing is lost, and your checkout is as it was");
+            // Git does not always say why it could not write.
+            match full_disk(folder).filter(|reason| !what.contains(reason)) {
+                Some(reason) => failure.evidence(format!("the disk: {reason}")).next(next).into(),
+                None => failure.next(next).into(),
+            }
+        }
     }
+}
+
+/// The system's words for it when there is no room for another few files.
+fn full_disk(folder: &RunFolder) -> Option<String> {
+    const ROOM_BYTES: &[u8] = &[0; 64 << 10];
+    let written = tempfile::tempfile_in(&folder.path).and_then(|mut file| file.write_all(ROOM_BYTES));
+    let words = written.err()?.to_string();
+    Some(words.split(" (os error").next().unwrap_or_default().to_owned())
 }
 
 /// A reader, and a run that is resumed, sees the old script or the new one.

@@ -3,12 +3,16 @@
 mod bad_input;
 mod cost;
 mod crash;
+mod disk;
 mod fingerprint;
+mod kill;
+mod many;
 mod merging;
 mod recovery;
 mod repair;
 mod run;
 mod scripts;
+mod stale;
 mod surroundings;
 mod terminal;
 mod verbs;

@@ -2,12 +2,11 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use super::{Said, Story, fingerprint};
+use super::{Said, Story};
 
 const SIGKILL: i32 = 9;
 /// With REDGREEN_TEST_FAST, one point in this many.
@@ -63,9 +62,8 @@ fn killed_at_any_effect_a_run_in_trouble_comes_to_the_same() {
 
 #[test]
 fn killed_at_every_effect_one_after_the_other_a_run_comes_to_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    let expected = undisturbed(&CALCULATOR, folder.path());
-    let story = stage(&CALCULATOR, folder.path());
+    let expected = undisturbed(&CALCULATOR);
+    let story = stage(&CALCULATOR);
     // Each start sees to the worktree, does one more effect, and is killed before the next.
     let (run, _) = CALCULATOR.commands[0];
     let mut said = kill_at(&story, run, "before:2");
@@ -86,8 +84,7 @@ fn killed_at_every_effect_one_after_the_other_a_run_comes_to_the_same() {
 
 fn matrix(play: &Play) {
     let started = Instant::now();
-    let folder = tempfile::tempdir().unwrap();
-    let expected = undisturbed(play, folder.path());
+    let expected = undisturbed(play);
     let mut points = points(play, &expected);
     let all = points.len();
     if is_fast() {
@@ -102,7 +99,7 @@ fn matrix(play: &Play) {
                 loop {
                     let next = queue.lock().unwrap().pop_front();
                     let Some(point) = next else { break };
-                    check(play, point, &expected, folder.path());
+                    check(play, point, &expected);
                 }
             });
         }
@@ -126,8 +123,8 @@ fn points(play: &Play, expected: &Expected) -> Vec<Point> {
     points
 }
 
-fn undisturbed(play: &Play, shared: &Path) -> Expected {
-    let story = stage(play, shared);
+fn undisturbed(play: &Play) -> Expected {
+    let story = stage(play);
     let mut effects = Vec::new();
     let mut known = 0;
     let mut count = |story: &Story| {
@@ -147,8 +144,8 @@ fn undisturbed(play: &Play, shared: &Path) -> Expected {
     Expected { work, merged: story.merged(), salvages, effects }
 }
 
-fn check(play: &Play, point: Point, expected: &Expected, shared: &Path) {
-    let story = stage(play, shared);
+fn check(play: &Play, point: Point, expected: &Expected) {
+    let story = stage(play);
     let before = story.belongings();
     for (line, code) in &play.commands[..point.command] {
         story.redgreen(line).exits(*code);
@@ -191,12 +188,8 @@ fn wait_for_human(story: &Story, point: Point) {
     assert_eq!(said.code, Some(3), "{point:?}\n{}\n{}", said.stdout, said.stderr);
 }
 
-fn stage(play: &Play, shared: &Path) -> Story {
-    let venv = shared.join("venv");
-    if !venv.exists() {
-        fingerprint::echo(&venv);
-    }
-    let story = Story::new().env("VIRTUAL_ENV", &venv.display().to_string());
+fn stage(play: &Play) -> Story {
+    let story = Story::new().quick();
     story.script("kata.toml", play.script);
     story
 }

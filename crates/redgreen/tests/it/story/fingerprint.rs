@@ -3,7 +3,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::Story;
 
@@ -24,8 +25,17 @@ sed "s|@HERE@|$PWD|g" "$kept" >"$REDGREEN_REPORT"
 exit "$(cat "$kept.exit")"
 "#;
 
-/// A virtual environment whose python remembers.
-pub(crate) fn echo(folder: &Path) {
+/// A virtual environment whose python remembers, for all stories of this process.
+pub(crate) fn echo() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("echo-{}", std::process::id()));
+        make_echo(&folder);
+        folder
+    })
+}
+
+fn make_echo(folder: &Path) {
     let (bin, kept) = (folder.join("bin"), folder.join("kept"));
     fs::create_dir_all(&bin).unwrap();
     fs::create_dir_all(&kept).unwrap();
@@ -37,6 +47,12 @@ pub(crate) fn echo(folder: &Path) {
 }
 
 impl Story {
+    /// The same story with a python that remembers what pytest said about the same files.
+    pub(crate) fn quick(self) -> Self {
+        let venv = echo().display().to_string();
+        self.env("VIRTUAL_ENV", &venv)
+    }
+
     /// What a run that waits for a human is: subject, tree and note of each commit.
     #[track_caller]
     pub(crate) fn work(&self) -> Vec<String> {
