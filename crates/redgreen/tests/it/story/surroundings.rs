@@ -25,6 +25,12 @@ do = [{{ write = "calc.py", text = "def add(a, b):\n    return a + b\n" }}]
     )
 }
 
+fn quick() -> Story {
+    let story = Story::new();
+    story.script("kata.toml", &one_cycle("", ""));
+    story
+}
+
 /// Staged, unstaged, untracked and stashed work, none of it in the way of the calculator.
 fn make_a_mess(story: &Story) {
     story.file("notes.txt", "one\n").file("other.txt", "one\n");
@@ -36,7 +42,7 @@ fn make_a_mess(story: &Story) {
 
 #[test]
 fn a_dirty_checkout_stays_byte_for_byte_as_it_was() {
-    let story = Story::calculator();
+    let story = quick();
     make_a_mess(&story);
     story.file("other.txt", "staged\n").git("add other.txt");
     let before = story.belongings();
@@ -57,7 +63,7 @@ fn a_dirty_checkout_stays_byte_for_byte_as_it_was() {
 
 #[test]
 fn a_merge_over_uncommitted_work_is_blocked_until_it_is_put_away() {
-    let story = Story::calculator();
+    let story = quick();
     story.file("calc.py", "# mine\n");
     story.commit("a start");
     story.script("kata.toml", &one_cycle("", ""));
@@ -75,7 +81,7 @@ fn a_merge_over_uncommitted_work_is_blocked_until_it_is_put_away() {
 
 #[test]
 fn a_shallow_clone_works_with_a_notice() {
-    let story = Story::calculator();
+    let story = quick();
     story.file("more.txt", "more\n");
     story.commit("second");
     let url = format!("file://{}", story.root.display());
@@ -92,7 +98,7 @@ fn a_shallow_clone_works_with_a_notice() {
 
 #[test]
 fn submodules_are_there_and_may_not_be_changed() {
-    let story = Story::calculator();
+    let story = quick();
     let library = story.place("library");
     for arguments in [
         &["init", "-q", "-b", "main"][..],
@@ -129,7 +135,7 @@ fn submodules_are_there_and_may_not_be_changed() {
 
 #[test]
 fn a_repository_inside_the_repository_is_refused() {
-    let story = Story::calculator();
+    let story = quick();
     story.script("kata.toml", &one_cycle("", ", { shell = \"git init -q nested && touch nested/x.py\" }"));
     let said = story.redgreen(RUN).exits(3).says("it left changes in nested, a git repository of its own");
     assert!(said.stderr.contains("agent.crash"), "{}", said.stderr);
@@ -138,7 +144,7 @@ fn a_repository_inside_the_repository_is_refused() {
 
 #[test]
 fn file_names_may_be_anything_git_takes() {
-    let story = Story::calculator();
+    let story = quick();
     let odd = ["with blank.txt", "\\\"quoted\\\".txt", "new\\nline.txt", "żółć.txt", "-dash.txt", "$HOME.txt"];
     let writes: String = odd.iter().map(|name| format!(", {{ write = \"{name}\", text = \"x\" }}")).collect();
     story.script("kata.toml", &one_cycle("", &writes));
@@ -152,7 +158,7 @@ fn file_names_may_be_anything_git_takes() {
 
 #[test]
 fn it_does_not_matter_where_it_is_started() {
-    let story = Story::calculator();
+    let story = quick();
     story.file("src/deep/keep.txt", "");
     story.commit("a folder");
     let inside = story.prepare(RUN).current_dir(story.root.join("src/deep")).output().unwrap();
@@ -171,7 +177,7 @@ fn it_does_not_matter_where_it_is_started() {
 
 #[test]
 fn a_hooks_environment_does_not_lead_astray() {
-    let story = Story::calculator();
+    let story = quick();
     let other = story.place("other");
     fs::create_dir_all(&other).unwrap();
     assert!(story.command("git").arg("-C").arg(&other).args(["init", "-q"]).status().unwrap().success());
