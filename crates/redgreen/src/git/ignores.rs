@@ -73,7 +73,7 @@ pub(super) fn write_whole(file: &Path, bytes: &[u8]) -> Result<()> {
 pub(super) fn write_anew(file: &Path, bytes: &[u8]) -> Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("remove {}", file.display()));
+            Err(error).with_context(|| format!("remove {}", file.display()))
         }
         Ok(()) | Err(_) => write_whole(file, bytes),
     }
