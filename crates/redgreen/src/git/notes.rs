@@ -18,6 +18,8 @@ use crate::failure::Failure;
 pub(super) const NOTES: &str = "refs/notes/tdd-handoffs";
 /// Where a change is prepared; the lock makes one name enough, and a crash leaves at most this one behind.
 const DRAFT: &str = "refs/notes/redgreen-tmp/draft";
+/// A ref that is gone in a moment needs no log.
+const UNLOGGED: &str = "core.logAllRefUpdates=false";
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
 const LOCK_POLL: Duration = Duration::from_millis(3);
 /// Other programs do not know our lock; this often we start over when one moved the ref.
@@ -69,7 +71,7 @@ impl Notes<'_> {
         let act = format!("write the note of {commit}");
         let line_end = if text.ends_with('\n') { "" } else { "\n" };
         let text = format!("{text}{line_end}");
-        let add = || self.0.call(["notes", "--ref", DRAFT, "add", "--force"]);
+        let add = || self.on_draft().args(["add", "--force"]);
         if is_tidy(&text) {
             return self.change(&act, || add().args(["-F", "-", commit]).stdin(text.clone()));
         }
@@ -83,7 +85,7 @@ impl Notes<'_> {
             return Ok(());
         }
         let act = format!("remove the note of {commit}");
-        self.change(&act, || self.0.call(["notes", "--ref", DRAFT, "remove", "--ignore-missing", commit]))
+        self.change(&act, || self.on_draft().args(["remove", "--ignore-missing", commit]))
     }
 
     pub fn read(&self, commit: &str) -> Result<Option<String>> {
@@ -200,7 +202,7 @@ impl Notes<'_> {
 
     /// Makes the draft equal to the notes; false when there are none yet.
     fn start_draft(&self, act: &str) -> Result<bool> {
-        let asked = self.0.call(["update-ref", "--no-deref", DRAFT, NOTES]).ask(act)?;
+        let asked = self.0.call(["-c", UNLOGGED, "update-ref", "--no-deref", DRAFT, NOTES]).ask(act)?;
         if asked.success() {
             return Ok(true);
         }
@@ -212,6 +214,10 @@ impl Notes<'_> {
         }
         self.drop_draft(act)?;
         Ok(false)
+    }
+
+    fn on_draft(&self) -> Call {
+        self.0.call(["-c", UNLOGGED, "notes", "--ref", DRAFT])
     }
 
     fn drop_draft(&self, act: &str) -> Result<()> {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use redgreen_core::event::Mark;
 
 use super::call::Call;
-use super::ignores::write_whole;
+use super::ignores::{write_anew, write_whole};
 use super::snapshot::{Folder, inside};
 use super::worktree::{link_line, remove_folder};
 use super::{Git, Worktree};
@@ -78,9 +78,13 @@ impl Git {
 
     fn move_head(&self, folder: &Path, admin: &Path, commit: &str) -> Result<()> {
         let head = admin.join("HEAD");
+        let text = fs::read_to_string(&head).unwrap_or_default();
         // A HEAD that holds an id is a plain file, on no branch; any other is git's to read.
-        if fs::read_to_string(&head).is_ok_and(|text| is_id(text.trim_end(), commit.len())) {
-            return write_whole(&head, format!("{commit}\n").as_bytes());
+        if text.trim_end() == commit {
+            return Ok(());
+        }
+        if is_id(text.trim_end(), commit.len()) {
+            return write_anew(&head, format!("{commit}\n").as_bytes());
         }
         let at = Call::plumbing(folder, &["--git-dir".into(), admin.into()]);
         at.args(["update-ref", "--no-deref", "HEAD", commit]).run("move HEAD").map(drop)
@@ -145,5 +149,5 @@ fn is_id(text: &str, length: usize) -> bool {
 
 fn copy_index(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from).with_context(|| format!("read {}", from.display()))?;
-    write_whole(to, &bytes)
+    write_anew(to, &bytes)
 }
