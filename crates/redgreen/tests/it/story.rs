@@ -148,11 +148,17 @@ impl Story {
         branches
     }
 
-    /// Everything in the checkout and what git knows about it: file bytes, index bytes, refs of the user's.
+    /// Everything in the checkout and what git knows about it, byte for byte: files, index, refs of the user's.
     pub(crate) fn belongings(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut all = self.belongings_but_times();
+        all.insert(".git/index".to_owned(), fs::read(self.root.join(".git/index")).unwrap_or_default());
+        all
+    }
+
+    /// The same, but of the index only what it says: a merge that git itself refuses refreshes the times in it.
+    pub(crate) fn belongings_but_times(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         collect(&self.root, &self.root, &mut all);
-        // What the index says, not its bytes: any git command may refresh the times in it.
         all.insert(".git/index".to_owned(), self.git("ls-files --stage -v --full-name").into_bytes());
         for name in ["HEAD", "config"] {
             all.insert(format!(".git/{name}"), fs::read(self.root.join(".git").join(name)).unwrap_or_default());

@@ -32,10 +32,10 @@ fn hooks_are_asked_and_a_no_leaves_everything_as_it_was() {
     let story = waiting();
     hook(&story, "pre-merge-commit", "echo not on a sunday >&2; exit 1");
     hook(&story, "commit-msg", "echo 'Reviewed-by: the hook' >> \"$1\"");
-    let before = story.belongings();
+    let before = story.belongings_but_times();
     let said = story.redgreen("approve").exits(3).says("not on a sunday");
     assert!(said.stdout.lines().last().unwrap().contains("redgreen approve"), "{}", said.stdout);
-    assert_eq!(story.belongings(), before);
+    assert_eq!(story.belongings_but_times(), before);
     story.redgreen("why").exits(0).says("not on a sunday").says("a human approves");
     hook(&story, "pre-merge-commit", "exit 0");
     story.redgreen("approve").exits(0).says("merged");
@@ -47,9 +47,9 @@ fn a_signature_that_cannot_be_made_blocks_the_merge() {
     let story = waiting();
     story.git("config commit.gpgsign true");
     story.git("config gpg.program false");
-    let before = story.belongings();
+    let before = story.belongings_but_times();
     story.redgreen("approve").exits(3).says("signing");
-    assert_eq!(story.belongings(), before);
+    assert_eq!(story.belongings_but_times(), before);
     story.git("config commit.gpgsign false");
     story.redgreen("approve").exits(0);
 }
@@ -65,10 +65,10 @@ fn a_branch_that_moved_is_tested_together_with_the_run() {
     let story = waiting();
     story.file("conftest.py", "import sys\n\nsys.modules['calc'] = sys\nsys.add = lambda a, b: 0\n");
     story.commit("right by itself");
-    let before = story.belongings();
+    let before = story.belongings_but_times();
     let said = story.redgreen("approve").exits(3).says("main has moved, and merged with it the tests do not pass");
     assert!(said.stdout.contains("test_add.py::test_adds"), "{}", said.stdout);
-    assert_eq!(story.belongings(), before);
+    assert_eq!(story.belongings_but_times(), before);
     story.git("rm -q conftest.py");
     story.commit("out of the way");
     story.redgreen("approve").exits(0);
@@ -79,9 +79,9 @@ fn a_conflict_names_the_paths() {
     let story = waiting();
     story.file("calc.py", "# a calculator of mine\n");
     story.commit("meanwhile");
-    let before = story.belongings();
+    let before = story.belongings_but_times();
     story.redgreen("approve").exits(3).says("main has moved, and both sides changed calc.py");
-    assert_eq!(story.belongings(), before);
+    assert_eq!(story.belongings_but_times(), before);
     story.redgreen("abort").exits(0).says("aborted");
 }
 
