@@ -85,9 +85,7 @@ impl Story {
     pub(crate) fn assert_no_worktree(&self) {
         let all = self.git("worktree list --porcelain");
         assert_eq!(all.matches("worktree ").count(), 1, "{all}");
-        for folder in self.worktrees() {
-            panic!("{folder} is left behind");
-        }
+        assert_eq!(self.worktrees(), Vec::<String>::new(), "left behind");
     }
 
     /// The folders that runs work in.
