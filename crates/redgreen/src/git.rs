@@ -8,6 +8,7 @@ mod commit;
 mod diff;
 mod ignores;
 mod landing;
+mod lock;
 mod merge;
 mod notes;
 mod object;

@@ -57,6 +57,7 @@ impl Engine<'_> {
         let worktree = self.worktree();
         let head = self.state.progress.head.clone();
         let mut salvage = None;
+        self.end_orphans();
         if self.is_ready(&worktree)? {
             salvage = self.salvage_unless(&worktree, "aborted", &[&head.tree, &self.state.run.base.tree])?;
         }

@@ -16,13 +16,15 @@ use super::{Engine, elapsed_ms};
 use crate::config;
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap, Worktree};
-use crate::process::Limits;
+use crate::process::{Limits, kill_marked};
 
 /// What is kept of a set-up command's output, for the error message.
 const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
 const TRANSCRIPT_BYTES_MAX: usize = 4 << 20;
 /// Stands beside the private index of a worktree that is checked out and set up.
 const READY: &str = "ready";
+/// Tells agents, and us, which run they work for.
+const RUN_MARK: &str = "REDGREEN_RUN";
 
 impl Engine<'_> {
     /// The worktree is there, at the accepted commit, and holds exactly `tree`; what it held otherwise is salvaged.
@@ -31,6 +33,7 @@ impl Engine<'_> {
         let head = self.state.progress.head.clone();
         let mut notices = Vec::new();
         let mut salvage = None;
+        self.end_orphans();
         self.make_branch(&head)?;
         if self.is_ready(&worktree)? {
             salvage = self.salvage_unless(&worktree, "interrupted", &[tree, &head.tree])?;
@@ -186,7 +189,13 @@ impl Engine<'_> {
     /// Agents build in a folder of their own: what they leave there is never used for a verdict.
     fn agent_environment(&self) -> Vec<(String, String)> {
         let target = self.project.workshop.join("cargo-target-agents");
-        vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string())]
+        let target = ("CARGO_TARGET_DIR".to_owned(), target.display().to_string());
+        vec![target, (RUN_MARK.to_owned(), self.folder.id.clone())]
+    }
+
+    /// An agent whose redgreen was killed works on, in a worktree that is no longer its own.
+    pub(super) fn end_orphans(&self) {
+        kill_marked(RUN_MARK, &self.folder.id);
     }
 
     fn keep_transcript(&self, assignment: &Assignment, transcript: &str) -> Result<()> {

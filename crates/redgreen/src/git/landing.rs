@@ -95,7 +95,8 @@ impl Git {
         self.remove_landing(&folder)?;
         fs::create_dir_all(under).with_context(|| format!("create folder {}", under.display()))?;
         let act = format!("check out {branch} in {}", folder.display());
-        let added = self.call(["worktree", "add", "--quiet"]).arg(&folder).arg(branch).wall(CHECKOUT_MAX).run(&act);
+        let add = self.call(["worktree", "add", "--quiet"]).arg(&folder).arg(branch);
+        let added = self.alone(|| add.wall(CHECKOUT_MAX).run(&act));
         if let Err(error) = added {
             self.remove_landing(&folder).ok();
             return Err(error);

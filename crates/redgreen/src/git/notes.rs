@@ -4,9 +4,8 @@
 //! one is silently lost. Here a change is made on a ref of its own and put in place only if nothing moved; a lock keeps
 //! our own processes from racing in the first place. Three processes for a write, whatever the number of notes.
 
-use std::fs::{self, File, TryLockError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::fs::{self, File};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 
@@ -21,7 +20,6 @@ const DRAFT: &str = "refs/notes/redgreen-tmp/draft";
 /// A ref that is gone in a moment needs no log.
 const UNLOGGED: &str = "core.logAllRefUpdates=false";
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
-const LOCK_POLL: Duration = Duration::from_millis(3);
 /// Other programs do not know our lock; this often we start over when one moved the ref.
 const ATTEMPTS_MAX: usize = 10;
 /// `recent` looks at few commits first, and at no more than the last number of them.
@@ -252,27 +250,7 @@ impl Notes<'_> {
     }
 
     fn lock(&self) -> Result<File> {
-        let folder = self.0.common_dir.join("redgreen");
-        let path = folder.join("notes.lock");
-        let act = || format!("lock {}", path.display());
-        fs::create_dir_all(&folder).with_context(|| format!("create folder {}", folder.display()))?;
-        let file = File::options().create(true).append(true).open(&path).with_context(act)?;
-        let deadline = Instant::now() + LOCK_WAIT_MAX;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::Error(error)) => return Err(error).with_context(act),
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    let seconds = LOCK_WAIT_MAX.as_secs();
-                    return Err(Failure::environment(format!(
-                        "another redgreen has been writing notes for {seconds} s"
-                    ))
-                    .evidence(format!("it holds {}", path.display()))
-                    .into());
-                }
-                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_POLL),
-            }
-        }
+        self.0.lock("notes.lock", "writing notes", LOCK_WAIT_MAX)
     }
 }
 

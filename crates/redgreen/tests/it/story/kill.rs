@@ -88,6 +88,21 @@ fn a_second_signal_stops_at_once() {
     story.redgreen("resume --script @kata.toml").exits(3);
 }
 
+#[test]
+fn an_agent_does_not_outlive_the_run_that_takes_over() {
+    for verb in ["resume --script @calm.toml", "abort"] {
+        let story = hanging();
+        story.script("calm.toml", CALCULATOR);
+        let mut child = start(&story, RUN);
+        until_it_hangs(&story);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        story.redgreen(verb);
+        assert!(!is_alive(&story), "{verb}: the agent still runs");
+        story.assert_no_worktree();
+    }
+}
+
 /// An agent that writes something and then neither ends nor listens.
 fn hanging() -> Story {
     let story = Story::new().quick();

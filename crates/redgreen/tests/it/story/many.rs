@@ -73,7 +73,8 @@ fn a_run_at_work_is_not_resumed_twice_while_others_go_on() {
     for verb in ["resume", "approve", "abort"] {
         story.redgreen(&format!("{verb} {id}")).exits(4).says(&format!("another redgreen is at work on run {id}"));
     }
-    story.redgreen("status").exits(0).says(&id);
+    let status = story.redgreen("status --json").exits(0).json();
+    assert_eq!((&status["runs"][0]["id"], &status["runs"][0]["atWork"]), (&id.as_str().into(), &true.into()));
     story.redgreen("run --script @2.toml \"part 2\"").exits(3);
     assert_eq!(story.worktrees(), [id.as_str()], "the other's worktree is not touched");
     fs::write(&gate, "").unwrap();
