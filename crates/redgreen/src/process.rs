@@ -232,14 +232,14 @@ impl Program {
     }
 }
 
-<<<<<<< HEAD
 /// The most memory this process ever held; absent where the system does not tell.
 pub fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes << 10)
-=======
+}
+
 /// Kills every program that was started with this in its environment, and its children: those of a process of ours that
 /// was killed itself, and could not see to it. Only Linux tells; elsewhere they live on.
 pub fn kill_marked(name: &str, value: &str) {
@@ -252,7 +252,6 @@ pub fn kill_marked(name: &str, value: &str) {
             kill_process(pid, Signal::KILL).ok();
         }
     }
->>>>>>> h-crash
 }
 
 fn quote(word: &OsStr) -> String {
