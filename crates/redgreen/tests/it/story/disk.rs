@@ -24,7 +24,7 @@ fn a_read_only_git_folder_is_told_and_can_be_looked_at() {
 }
 
 #[test]
-#[ignore = "mounts things: played by a_full_disk_stops_a_run_and_room_lets_it_go_on"]
+#[ignore = "mounts things, and is played in a namespace of its own: scripts/test"]
 fn on_a_small_disk() {
     let undisturbed = story();
     undisturbed.redgreen(RUN).exits(3);
@@ -55,7 +55,7 @@ fn on_a_small_disk() {
 }
 
 #[test]
-#[ignore = "mounts things: played by a_read_only_git_folder_is_told_and_can_be_looked_at"]
+#[ignore = "mounts things, and is played in a namespace of its own: scripts/test"]
 fn with_a_read_only_git_folder() {
     let story = story();
     let mut killed = story.prepare(RUN);
