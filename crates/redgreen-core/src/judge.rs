@@ -533,9 +533,13 @@ fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
+/// The line that decides: the first one, with what was compared where the runner puts that below it.
 fn first_line(message: &str) -> String {
     const LINE_CHARS_MAX: usize = 200;
-    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no message");
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("no message");
+    let compared: Vec<&str> = lines.filter(|line| line.starts_with("left:") || line.starts_with("right:")).collect();
+    let line = if compared.is_empty() { first.to_owned() } else { format!("{first} ({})", compared.join(", ")) };
     line.chars().take(LINE_CHARS_MAX).collect()
 }
 
