@@ -122,6 +122,10 @@ fn is_handle(part: &Part<'_>) -> bool {
 
 /// What the innermost call of the chain was given: `x` in `expect(x).not.toBe(1)`.
 fn subject<'t>(outer: &Call<'t>) -> Option<Part<'t>> {
+    let should = |node: &Node<'t>| node.child("property").is_some_and(|property| property.text() == "should");
+    if let Some(member) = outer.node.descendants().find(should) {
+        return member.child("object").map(Part::of);
+    }
     let start = outer.node.span().start;
     let heads = outer.node.descendants().filter(|node| node.span().start == start).filter_map(call);
     heads.last().and_then(|head| head.part(0))
@@ -143,6 +147,10 @@ fn guarded<'t>(failure: &Call<'t>) -> Option<Claim<'t>> {
             let condition = above.child("condition")?;
             let negative = below.field() == Some("consequence");
             return Some(if negative { truth(Part::of(bare(condition)), true) } else { Claim::Other });
+        }
+        // `let Some(x) = y else { panic!() }`.
+        if below.field() == Some("alternative") {
+            return Some(Claim::Other);
         }
         if above.is(ALTERNATIVES) || row.items.iter().any(|(kind, ..)| *kind == above.kind()) {
             return above.is(ALTERNATIVES).then_some(Claim::Other);

@@ -96,7 +96,7 @@ pub(super) fn declares_test(call: &Call<'_>) -> bool {
     call.node.tree().language.is_script() && script_words(call).is_some()
 }
 
-fn declared<'t>(tree: &'t Tree<'_>, path: &str) -> Vec<Found<'t>> {
+pub(super) fn declared<'t>(tree: &'t Tree<'_>, path: &str) -> Vec<Found<'t>> {
     let row = row(tree.language);
     let test_file = glob::any(row.test_files, path);
     let mut found: Vec<Found<'t>> = Vec::new();

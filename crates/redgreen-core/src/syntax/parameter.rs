@@ -16,7 +16,7 @@ pub(super) fn count(found: &Found<'_>) -> Option<usize> {
         .decorations
         .iter()
         .filter(|one| glob::any(row.parameter_lists, &one.name))
-        .filter_map(|one| one.node.descendants().find_map(rows_of_list))
+        .filter_map(|one| listed(one.node).and_then(rows_of_list))
         .collect();
     let each = each(found.node).and_then(rows_of_list);
     match (rows, lists.is_empty(), each) {
@@ -24,6 +24,12 @@ pub(super) fn count(found: &Found<'_>) -> Option<usize> {
         (0, true, None) => None,
         (rows, ..) => Some(lists.into_iter().fold(rows.max(1), usize::saturating_mul)),
     }
+}
+
+/// The list a decoration is given, as its second argument or anywhere inside.
+pub(super) fn listed(decoration: Node<'_>) -> Option<Node<'_>> {
+    let second = decoration.descendants().find_map(call).and_then(|call| call.part(1)?.single());
+    second.and_then(resolve).or_else(|| decoration.descendants().find(|node| node.is(LISTS)))
 }
 
 /// The table of `test.each(table)(title, fn)`.

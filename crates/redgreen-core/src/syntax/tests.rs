@@ -1,6 +1,10 @@
 //! Tables: a source, and what the questions see in it.
 
+mod change;
+mod imports;
+mod inert;
 mod items;
+mod perturb;
 
 use super::*;
 

@@ -158,10 +158,6 @@ impl<'t> Node<'t> {
         self.data().named
     }
 
-    pub(super) fn is_broken(self) -> bool {
-        self.data().broken
-    }
-
     /// Its place in the list, which is the order of the text.
     pub(super) fn at(self) -> usize {
         self.at
