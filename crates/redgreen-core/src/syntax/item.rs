@@ -354,7 +354,8 @@ fn count(found: &mut [Found<'_>], assertions: &[Assertion<'_>], calls: &[Call<'_
     for _ in 0..ROUNDS_MAX {
         let helpers: HashMap<String, (usize, usize)> = found
             .iter()
-            .filter(|one| !one.item.is_test && one.item.kind == ItemKind::Function && one.item.assertions > 0)
+            .filter(|one| one.item.in_tests && !one.item.is_test && one.item.kind == ItemKind::Function)
+            .filter(|one| one.item.assertions > 0)
             .map(|one| (simple(&one.item.name).to_owned(), (one.item.assertions, one.item.exact)))
             .collect();
         if helpers.is_empty() {

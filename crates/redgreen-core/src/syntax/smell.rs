@@ -162,9 +162,6 @@ fn is_late(body: Node<'_>, assertion: &Assertion<'_>, row: &Row) -> bool {
                 return false;
             }
         }
-        if above.is(row.closures) && above.child("body").is_some_and(|body| !body.is(row.blocks)) && !deferred {
-            return false;
-        }
         if above.kind() == "expression_statement" && above.parent().is_some_and(|parent| parent.at() == body.at()) {
             let waits = body.ancestors().find(|outer| outer.is(row.closures)).is_some_and(takes_callback);
             return deferred && !waits;
@@ -215,7 +212,8 @@ fn early_return(body: Node<'_>, assertions: &[Assertion<'_>], row: &Row) -> Opti
 struct Own<'t> {
     /// Defined in test code, without the help of anything imported.
     defined: HashSet<String>,
-    imported: HashSet<&'t str>,
+    /// Imported, and given another value: the place, and the name with its dots.
+    overwritten: Vec<(Node<'t>, &'t str)>,
 }
 
 fn own_subjects<'t>(tree: &'t Tree<'_>, found: &[Found<'t>], calls: &[Call<'t>], row: &Row) -> Own<'t> {
@@ -239,7 +237,10 @@ fn own_subjects<'t>(tree: &'t Tree<'_>, found: &[Found<'t>], calls: &[Call<'t>],
             defined.insert(simple(&one.item.name).to_owned());
         }
     }
-    Own { defined, imported }
+    let assigned = tree.nodes().filter(|node| matches!(node.kind(), "assignment" | "assignment_expression"));
+    let assigned = assigned.filter_map(|node| node.child("left").map(|left| (node, left.text())));
+    let overwritten = assigned.filter(|(_, name)| imported.contains(name.split('.').next().unwrap_or_default()));
+    Own { defined, overwritten: overwritten.collect() }
 }
 
 fn subject(assertions: &[Assertion<'_>], calls: &[Call<'_>], own: &Own<'_>, row: &Row) -> Option<Finding> {
@@ -254,19 +255,12 @@ fn subject(assertions: &[Assertion<'_>], calls: &[Call<'_>], own: &Own<'_>, row:
             }
         }
     }
-    let first = calls.first()?;
-    let body = first.node.tree().root();
-    let assigned = body.descendants().filter(|node| matches!(node.kind(), "assignment" | "assignment_expression"));
     let tested = |name: &str| {
-        let actual = assertions.iter().filter_map(|assertion| assertion.expected().map(|(_, actual)| actual));
-        actual.into_iter().any(|part| part.subtree().filter_map(call).any(|call| call.callee == name))
+        let mut actual = assertions.iter().filter_map(|assertion| assertion.expected().map(|(_, actual)| actual));
+        actual.any(|part| part.subtree().filter_map(call).any(|call| call.callee == name))
     };
-    let mut assigned = assigned.filter_map(|node| node.child("left").map(|left| (node, left.text())));
-    let overwritten = assigned.find(|(_, name)| {
-        let head = name.split('.').next().unwrap_or_default();
-        own.imported.contains(head) && tested(name)
-    });
-    overwritten.map(|(node, _)| finding(Smell::DefinesSubject, node))
+    let overwritten = own.overwritten.iter().find(|(_, name)| tested(name));
+    overwritten.map(|(node, _)| finding(Smell::DefinesSubject, *node))
 }
 
 /// `patch("mod.name")`, `monkeypatch.setattr(mod, "name", …)`, `vi.spyOn(mod, "name")`.

