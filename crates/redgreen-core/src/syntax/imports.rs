@@ -16,7 +16,7 @@ pub struct Import {
 }
 
 /// Every import, in the order of the text; dynamic ones as far as their module is written out.
-pub fn imports(language: Language, path: &str, source: &str) -> Vec<Import> {
+pub fn imports(language: Language, source: &str) -> Vec<Import> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     let statements = tree.nodes().filter(|node| node.is(row(language).imports));
     let mut found: Vec<Import> = match language {
@@ -27,8 +27,8 @@ pub fn imports(language: Language, path: &str, source: &str) -> Vec<Import> {
             found.extend(tree.nodes().filter(|node| node.kind() == "export_statement").filter_map(script));
             found
         }
-        Language::Go => statements.flat_map(go).chain(own_package(&tree, "package_clause", path)).collect(),
-        Language::Java => statements.filter_map(java).chain(own_package(&tree, "package_declaration", path)).collect(),
+        Language::Go => statements.flat_map(go).chain(own_package(&tree, "package_clause")).collect(),
+        Language::Java => statements.filter_map(java).chain(own_package(&tree, "package_declaration")).collect(),
         Language::Other => Vec::new(),
     };
     found.extend(dynamic(&tree));
@@ -138,7 +138,7 @@ fn script(node: Node<'_>) -> Option<Import> {
     for part in node.descendants() {
         match part.kind() {
             "import_specifier" | "export_specifier" => {
-                names.extend(part.child("name").map(|name| name.text().to_owned()))
+                names.extend(part.child("name").map(|name| name.text().to_owned()));
             }
             "namespace_import" => {
                 let local = part.named_children().next().map_or("", Node::text);
@@ -169,7 +169,7 @@ fn go(node: Node<'_>) -> Vec<Import> {
 }
 
 /// Files of one package see each other without an import.
-fn own_package(tree: &Tree<'_>, kind: &str, _path: &str) -> Option<Import> {
+fn own_package(tree: &Tree<'_>, kind: &str) -> Option<Import> {
     let clause = tree.nodes().find(|node| node.kind() == kind)?;
     let name = clause.named_children().last()?.text();
     // A Go test may stand outside of the package it tests, and then imports it.

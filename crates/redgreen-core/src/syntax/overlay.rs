@@ -32,7 +32,7 @@ pub fn overlay_tests(language: Language, path: &str, frozen: &str, candidate: &s
     let old = Tree::parse(language, frozen)?;
     let new = Tree::parse(language, candidate)?;
     if glob::any(row(language).test_files, path) {
-        return Some(frozen.to_owned());
+        return (!frozen.is_empty()).then(|| frozen.to_owned());
     }
     let kept = blocks(&old, path);
     if kept.is_empty() {
@@ -121,7 +121,7 @@ fn blocks(tree: &Tree<'_>, path: &str) -> Vec<Block> {
 }
 
 /// The block of test code that starts with this node, its attributes included.
-fn block(node: Node<'_>) -> Option<Range<usize>> {
+pub(super) fn block(node: Node<'_>) -> Option<Range<usize>> {
     let row = row(node.tree().language);
     if node.tree().language == Language::Rust {
         if !node.is_named() || node.is(&["attribute_item", "line_comment", "block_comment"]) {

@@ -4,6 +4,7 @@ use super::call::{Part, call};
 use super::glob;
 use super::language::{Language, row};
 use super::literal::is_pure;
+use super::overlay::block;
 use super::tree::{Node, Tree};
 
 /// What may be added as it is: it declares, and does nothing.
@@ -116,6 +117,7 @@ const NEUTRAL: &[&str] = &[
 ];
 
 /// Whether `new` adds nothing to `old` but signatures, placeholders, constants and documentation, and takes nothing away.
+/// Tests in the same file are not looked at.
 pub fn is_stub(language: Language, old: &str, new: &str) -> bool {
     let (Some(old), Some(new)) = (Tree::parse(language, old), Tree::parse(language, new)) else { return false };
     !new.is_broken() && adds_stubs(old.root(), new.root())
@@ -145,7 +147,15 @@ fn adds_stubs(old: Node<'_>, new: Node<'_>) -> bool {
 
 fn members(node: Node<'_>) -> Vec<Node<'_>> {
     let comments = row(node.tree().language).comments;
-    node.named_children().filter(|child| !child.is(comments) && !is_docstring(*child)).collect()
+    let kept = node.named_children().filter(|child| !child.is(comments) && !is_docstring(*child));
+    kept.filter(|child| !is_test_code(*child)).collect()
+}
+
+/// A test block, or an attribute of one.
+fn is_test_code(node: Node<'_>) -> bool {
+    let mut from_here = std::iter::successors(Some(node), |node| node.next_sibling());
+    let first = from_here.find(|node| node.kind() != "attribute_item");
+    first.is_some_and(|first| block(first).is_some())
 }
 
 fn is_docstring(node: Node<'_>) -> bool {

@@ -151,6 +151,13 @@ fn a_stub_adds_only_what_lets_a_test_compile() {
 }
 
 #[test]
+fn tests_beside_a_stub_do_not_count() {
+    stub("src/a.rs", "pub fn roman() -> u8 {\n    todo!()\n}\n", MIXED, true);
+    stub("src/a.rs", "", MIXED, true);
+    stub("src/a.rs", "", &MIXED.replace("todo!()", "1 + 1"), false);
+}
+
+#[test]
 fn stubs_of_other_languages() {
     for (path, new, expected) in [
         ("a.rs", "pub fn roman(n: u32) -> String {\n    todo!()\n}\n", true),

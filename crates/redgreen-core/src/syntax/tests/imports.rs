@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(path: &str, source: &str, expected: &[&str]) {
-    let found = imports(Language::of_path(path), path, source);
+    let found = imports(Language::of_path(path), source);
     let told: Vec<String> = found.iter().map(|one| format!("{} {}", one.module, one.names.join(","))).collect();
     assert_eq!(told.iter().map(|told| told.trim()).collect::<Vec<_>>(), expected, "{source}");
 }
@@ -71,7 +71,7 @@ fn found(from: &str, source: &str, expected: &[&str]) {
     let language = Language::of_path(from);
     let project = Project { paths: &paths, packages: &packages };
     let found: Vec<String> =
-        imports(language, from, source).iter().flat_map(|one| resolve(language, from, one, project)).collect();
+        imports(language, source).iter().flat_map(|one| resolve(language, from, one, project)).collect();
     assert_eq!(found, expected, "{source}");
 }
 

@@ -10,7 +10,7 @@ fn check(path: &str, names: &[&str], existing: Option<&str>, expected: &[&str]) 
     for part in expected {
         assert!(stub.contains(part), "{part}\n{stub}");
     }
-    assert!(stub.contains(INERT_LOG) == !expected.is_empty(), "{stub}");
+    assert!(stub.contains(INERT_LOG) != expected.is_empty(), "{stub}");
     assert!(!tree::Tree::parse(language, &stub).unwrap().is_broken(), "{stub}");
 }
 
