@@ -5,6 +5,7 @@ mod imports;
 mod inert;
 mod items;
 mod perturb;
+mod robust;
 
 use super::*;
 
