@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::framework::Framework;
+use crate::syntax::{self, Language};
 use crate::test_list;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,8 +65,22 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     }
 }
 
-/// Whether `new` adds nothing to `old` but signatures, placeholders and comments.
-pub fn is_stub(old: &str, new: &str) -> bool {
+/// Whether the new version of a file adds nothing to the old one but what lets a test compile.
+pub fn is_stub(path: &str, old: &str, new: &str) -> bool {
+    match Language::of_path(path) {
+        Language::Other => is_stub_by_line(old, new),
+        language @ (Language::Python
+        | Language::Rust
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Go
+        | Language::Java) => syntax::is_stub(language, old, new),
+    }
+}
+
+/// For languages whose syntax nobody reads here.
+fn is_stub_by_line(old: &str, new: &str) -> bool {
     let mut kept = old.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
     let mut docstring = false;
     for line in new.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -181,10 +196,12 @@ mod tests {
             ("def add(a, b):\n    return 0\n", false),
             ("", false),
         ] {
-            assert_eq!(is_stub(old, new), stub, "{new}");
+            assert_eq!(is_stub("a.py", old, new), stub, "{new}");
         }
-        assert!(is_stub("", "pub fn roman(n: u32) -> String {\n    todo!()\n}\n"));
-        assert!(is_stub("", "pub fn roman(n: u32) -> String { todo!() }\n"));
-        assert!(!is_stub("", "pub fn roman(n: u32) -> String { \"I\".to_owned() }\n"));
+        assert!(is_stub("a.rs", "", "pub fn roman(n: u32) -> String {\n    todo!()\n}\n"));
+        assert!(is_stub("a.rs", "", "pub fn roman(n: u32) -> String { todo!() }\n"));
+        assert!(is_stub("a.scala", "", "class Roman {\n}\n"));
+        assert!(!is_stub("a.scala", "", "val roman = parts.sum\n"));
+        assert!(!is_stub("a.rs", "", "pub fn roman(n: u32) -> String { \"I\".to_owned() }\n"));
     }
 }

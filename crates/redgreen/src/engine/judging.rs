@@ -164,7 +164,7 @@ impl Engine<'_> {
             return Ok(false);
         }
         let (Ok(old), Ok(new)) = (String::from_utf8(old), String::from_utf8(new)) else { return Ok(false) };
-        Ok(change::is_stub(&old, &new))
+        Ok(change::is_stub(path, &old, &new))
     }
 
     /// What tests leave lying about is nobody's work: the worktree holds the candidate again.
