@@ -9,7 +9,9 @@
 pub mod agent;
 pub mod brief;
 pub mod change;
+pub mod coverage;
 pub mod event;
+pub mod format;
 pub mod framework;
 pub mod handoff;
 pub mod judge;

@@ -10,6 +10,7 @@
 //! `impl`, `mixed`, `stub`, `config`, `manifest` and `module` are the other classes.
 
 use super::*;
+use crate::report::Stage;
 use crate::verdict::VOCABULARY;
 use Phase::{Green, Red, Refactor};
 
@@ -24,6 +25,7 @@ fn report(words: &str) -> Report {
     let mut exit = None;
     for word in words.split_whitespace() {
         let load = |kind: LoadErrorKind, file: &str| LoadError {
+            stage: Stage::Collect,
             file: (file != "?").then(|| file.to_owned()),
             line: None,
             kind,
@@ -45,7 +47,7 @@ fn report(words: &str) -> Report {
         } else if word == "unstarted" {
             exit = Some(Exit::NotStarted);
         } else if word == "usage" {
-            report.outcome = Outcome::UsageError;
+            report.decided = Some(Outcome::UsageError);
             report.output_tail = "no such option: -q\n".to_owned();
         } else {
             report.tests.push(test(word));

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::change::{self, Change, ChangedPath, Class, Kind};
 use redgreen_core::event::{Event, Kept, Planning};
+use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Exit, Outcome, Report};
@@ -94,8 +95,9 @@ impl Engine<'_> {
             timeout,
             cargo_target_dir: Some(self.project.cargo_target()),
             virtual_env: self.project.environment.virtual_env.clone(),
+            path: self.project.environment.path.clone(),
         };
-        runner::detect(&folder)?.run(&folder, &settings, &self.project.stop)
+        runner::detect(&folder)?.run(&folder, &Selection::All, &settings, &self.project.stop)
     }
 
     pub(super) fn accepted_report(&self) -> Result<Report> {

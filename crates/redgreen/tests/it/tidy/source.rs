@@ -7,6 +7,7 @@ const LINES_MAX: usize = 700;
 const MAIN_LINES_MAX: usize = 29;
 /// All that the pure crate may link: data in, data out. A parser is text in, tree out.
 const CORE_DEPENDENCIES: &[&str] = &[
+    "quick-xml",
     "serde",
     "serde_json",
     "tree-sitter",
