@@ -9,7 +9,10 @@ pub mod captured;
 pub mod cargo;
 pub mod facts;
 pub mod go;
+pub mod gradle;
 pub mod invoke;
+mod java;
+pub mod maven;
 pub mod pytest;
 mod python;
 pub mod unittest;
@@ -61,7 +64,8 @@ pub struct Process {
 }
 
 /// In the order of the mission: Java, JavaScript, Python, then the rest.
-pub const FRAMEWORKS: &[Framework] = &[pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
+pub const FRAMEWORKS: &[Framework] =
+    &[maven::FRAMEWORK, gradle::FRAMEWORK, pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
 
 /// A framework in one folder of a project.
 #[derive(Clone, Debug)]
