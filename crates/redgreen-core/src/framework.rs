@@ -10,9 +10,11 @@ pub mod cargo;
 pub mod facts;
 pub mod go;
 pub mod invoke;
+mod javascript;
 pub mod pytest;
 mod python;
 pub mod unittest;
+pub mod vitest;
 
 use crate::report::{Report, Test};
 use captured::Captured;
@@ -61,7 +63,8 @@ pub struct Process {
 }
 
 /// In the order of the mission: Java, JavaScript, Python, then the rest.
-pub const FRAMEWORKS: &[Framework] = &[pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
+pub const FRAMEWORKS: &[Framework] =
+    &[vitest::FRAMEWORK, pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
 
 /// A framework in one folder of a project.
 #[derive(Clone, Debug)]
