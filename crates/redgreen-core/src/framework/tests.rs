@@ -61,6 +61,17 @@ fn unittest_is_for_projects_that_do_not_name_pytest() {
 }
 
 #[test]
+fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
+    let package = |text| ("package.json", text);
+    finds(&[package("{}")], &[]);
+    finds(&[package(r#"{"scripts": {"test": "vitest run"}}"#)], &[]);
+    finds(&[package(r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
+    finds(&[("vitest.config.ts", "")], &["vitest"]);
+    finds(&[("vite.config.ts", "export default { test: {} }")], &["vitest"]);
+    finds(&[("vite.config.ts", "export default {}")], &[]);
+}
+
+#[test]
 fn several_frameworks_are_all_found_but_a_linters_manifest_is_not_one() {
     finds(&[("Cargo.toml", ""), ("pytest.ini", "")], &["pytest", "cargo"]);
     finds(&[("Cargo.toml", ""), ("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest", "cargo"]);
@@ -138,6 +149,18 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("README.md", "-"),
     ] {
         is(&pytest::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("src/calc.test.ts", "test"),
+        ("test/calc.js", "test"),
+        ("src/__snapshots__/a.snap", "test"),
+        ("src/calc.ts", "-"),
+        ("src/contest.js", "-"),
+        ("vitest.config.ts", "config"),
+        ("package.json", "config"),
+        ("tsconfig.build.json", "config"),
+    ] {
+        is(&vitest::FRAMEWORK, path, expected);
     }
     for (path, expected) in [
         ("tests/roman.rs", "test"),
