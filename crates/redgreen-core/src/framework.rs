@@ -1,23 +1,44 @@
-//! The test frameworks redgreen understands, one row each: how a project that uses it is known, which files are tests
-//! and which decide how tests run, what a run leaves lying about, and how its structured report is read.
+//! The test frameworks redgreen understands, one row each: how a project that uses it is known, how it is started,
+//! how what it left behind is read, which files are tests and which decide how tests run.
 //!
-//! A verdict is never read from prose: each module below turns a framework's machine-readable output into a
-//! [`Report`](crate::report::Report). A new framework is one file, one row and captured samples.
+//! A verdict is never read from prose: each module turns a framework's machine-readable output into a
+//! [`Report`]. A new framework is one file with its row, the row's name in [`FRAMEWORKS`], and captured samples; see
+//! `docs/FRAMEWORKS.md`.
 
+pub mod captured;
 pub mod cargo;
+pub mod facts;
+pub mod go;
+pub mod gradle;
+pub mod invoke;
+mod java;
+mod javascript;
+pub mod maven;
 pub mod pytest;
+mod python;
+pub mod unittest;
+pub mod vitest;
 
-/// What a message in a report may take; the rest is of no use to a reader and would fill prompts and notes.
-pub const MESSAGE_BYTES_MAX: usize = 4 << 10;
+use crate::report::{Report, Test};
+use captured::Captured;
+use facts::{Evidence, Facts, Folder, Reach};
+use invoke::{Invocation, Selection, Unable};
 
 /// One framework.
 #[derive(Debug)]
 pub struct Framework {
-    pub kind: Kind,
     pub name: &'static str,
+    pub how: How,
     /// What detection looks for, for a person whose project was not recognised.
     pub looks_for: &'static str,
-    pub detect: fn(&Root) -> Evidence,
+    pub detect: fn(&Folder) -> Evidence,
+    /// The files whose text [`Framework::detect`] and the invocation want to see, by path within the folder.
+    pub reads: fn(&str) -> bool,
+    pub reach: Reach,
+    /// The programs an invocation may choose from: see [`Facts::tools`].
+    pub tools: &'static [&'static str],
+    /// Whether a test's id can be one of this framework's, so that a project with several knows whom to ask.
+    pub is_id: fn(&str) -> bool,
     /// Whether a path, relative to the project and with `/`, holds tests or only serves them.
     pub is_test_file: fn(&str) -> bool,
     /// Whether a path can change which tests run or how they end, without being a test.
@@ -26,77 +47,121 @@ pub struct Framework {
     pub litter: &'static [&'static str],
 }
 
-pub const FRAMEWORKS: &[Framework] = &[pytest::FRAMEWORK, cargo::FRAMEWORK];
-
-/// Which of the closed set a row is, for those who must do something different for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Pytest,
+/// How a framework is run and read.
+#[derive(Debug)]
+pub enum How {
+    /// One process, with steps before and after it.
+    Process(Process),
+    /// Many processes that depend on each other: the program's `runner/cargo.rs`.
     Cargo,
 }
 
-/// How sure a project's root makes us of a framework.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
-    None,
-    /// The language's manifest, which many a project of another language has too (a linter's `pyproject.toml`).
-    Likely,
-    /// The framework's own configuration, or tests.
-    Sure,
+/// Run and read as data.
+#[derive(Debug)]
+pub struct Process {
+    pub invoke: fn(&Facts, &Selection) -> Result<Invocation, Unable>,
+    pub parse: fn(&Captured) -> Report,
+    /// The ids that a run of [`Selection::List`] named.
+    pub list: fn(&Captured) -> Vec<String>,
 }
 
-/// What is known of a project before anything runs.
-#[derive(Clone, Debug, Default)]
-pub struct Root {
-    /// Paths relative to the root, with `/`: the root's own files, and those of the folders in [`LISTED_FOLDERS`].
-    pub files: Vec<String>,
-    /// The files named in [`READ_MANIFESTS`] with their text, as far as they exist.
-    pub manifests: Vec<(String, String)>,
+/// In the order of the mission: Java, JavaScript, Python, then the rest.
+pub const FRAMEWORKS: &[Framework] = &[
+    maven::FRAMEWORK,
+    gradle::FRAMEWORK,
+    vitest::FRAMEWORK,
+    pytest::FRAMEWORK,
+    unittest::FRAMEWORK,
+    cargo::FRAMEWORK,
+    go::FRAMEWORK,
+];
+
+/// A framework in one folder of a project.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub row: &'static Framework,
+    pub folder: Folder,
 }
 
-/// The folders whose files detection wants to see beside the root's own.
-pub const LISTED_FOLDERS: &[&str] = &["tests", "test"];
-/// The manifests whose text detection wants to see.
-pub const READ_MANIFESTS: &[&str] = &["pyproject.toml", "setup.cfg", "tox.ini"];
+/// The frameworks of a project, from its root and the packages below it, the root first. Several that are sure run side
+/// by side, except below a folder whose run of the same framework reaches them; one that is merely likely counts at the
+/// root, and only when nothing is sure.
+pub fn detect(folders: &[Folder]) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for folder in folders {
+        let mut rows = with(Evidence::Sure, folder);
+        rows.retain(|new| !found.iter().any(|known| known.reaches(new)));
+        found.append(&mut rows);
+    }
+    match folders.first() {
+        Some(root) if found.is_empty() => with(Evidence::Likely, root),
+        Some(_) | None => found,
+    }
+}
 
-impl Root {
-    fn has(&self, path: &str) -> bool {
-        self.files.iter().any(|file| file == path)
+fn with(wanted: Evidence, folder: &Folder) -> Vec<Found> {
+    let rows = FRAMEWORKS.iter().filter(|row| (row.detect)(folder) == wanted);
+    rows.map(|row| Found { row, folder: folder.clone() }).collect()
+}
+
+impl Found {
+    fn reaches(&self, other: &Found) -> bool {
+        let below = self.folder.inside(&other.folder.path).is_some();
+        below && self.row.reach == Reach::Tree && self.row.name == other.row.name
     }
 
-    fn says(&self, manifest: &str, text: &str) -> bool {
-        self.manifests.iter().any(|(name, content)| name == manifest && content.contains(text))
+    /// What a report of this folder is in the whole project: paths from the root, and ids that say where they are from.
+    pub fn outward(&self, mut report: Report) -> Report {
+        if self.folder.path.is_empty() {
+            return report;
+        }
+        let place = |file: &mut Option<String>| {
+            if let Some(file) = file.as_mut().filter(|file| !file.starts_with('/')) {
+                *file = self.folder.within(file);
+            }
+        };
+        let name = |id: &mut String| *id = self.outward_id(id);
+        report.tests.iter_mut().for_each(|test: &mut Test| {
+            place(&mut test.file);
+            name(&mut test.id);
+        });
+        report.load_errors.iter_mut().for_each(|error| place(&mut error.file));
+        report.planned.iter_mut().flatten().for_each(name);
+        report
+    }
+
+    pub fn outward_id(&self, id: &str) -> String {
+        if self.folder.path.is_empty() { id.to_owned() } else { format!("{}{ID_MARK}{id}", self.folder.path) }
+    }
+
+    /// What of a selection concerns this framework in this folder; `None` when nothing does.
+    pub fn inward(&self, selection: &Selection) -> Option<Selection> {
+        match selection {
+            Selection::All | Selection::List | Selection::Coverage => Some(selection.clone()),
+            Selection::One(id) => {
+                let id = match self.folder.path.as_str() {
+                    "" => id.as_str(),
+                    folder => id.strip_prefix(folder)?.strip_prefix(ID_MARK)?,
+                };
+                (self.row.is_id)(id).then(|| Selection::One(id.to_owned()))
+            }
+            Selection::Files(paths) => {
+                let inside = paths.iter().filter_map(|path| self.folder.inside(path));
+                let own: Vec<String> = inside.filter(|path| (self.row.is_test_file)(path)).map(str::to_owned).collect();
+                (!own.is_empty()).then_some(Selection::Files(own))
+            }
+        }
     }
 }
 
-/// The frameworks of a project. One that is merely likely counts only when no other is sure.
-pub fn detect(root: &Root) -> Vec<&'static Framework> {
-    let with = |wanted: Evidence| FRAMEWORKS.iter().filter(move |row| (row.detect)(root) == wanted).collect::<Vec<_>>();
-    let sure = with(Evidence::Sure);
-    if sure.is_empty() { with(Evidence::Likely) } else { sure }
-}
-
-/// The end of a text, within `MESSAGE_BYTES_MAX`: runners put what matters last.
-fn bounded_tail(text: &str) -> String {
-    let text = text.trim();
-    let start = text.len().saturating_sub(MESSAGE_BYTES_MAX);
-    let start = (start..=text.len()).find(|&index| text.is_char_boundary(index)).unwrap_or(text.len());
-    text.get(start..).unwrap_or_default().to_owned()
-}
-
-/// The beginning of a text, within `MESSAGE_BYTES_MAX`.
-fn bounded_head(text: &str) -> String {
-    let text = text.trim();
-    let end = text.len().min(MESSAGE_BYTES_MAX);
-    let end = (0..=end).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0);
-    text.get(..end).unwrap_or_default().to_owned()
-}
+/// Between a folder and a test's id within it.
+const ID_MARK: &str = ": ";
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 #[cfg(test)]
 mod tests;

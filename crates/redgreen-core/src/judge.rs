@@ -174,7 +174,10 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
     let standing = Standing { kept: kept(before, after), reached: reached.passing };
     let mut verdict = if reasons.is_empty() {
         let counts = after.counts();
-        Verdict::accepted(Reason::new(Code::GreenPasses, format!("{} pass, none is missing", counts.passed)))
+        Verdict::accepted(Reason::new(
+            Code::GreenPasses,
+            format!("{} passed, none is missing", count(counts.passed, "test")),
+        ))
     } else {
         Verdict::refused(reasons)
     };
@@ -213,7 +216,11 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     if reasons.is_empty() {
         Verdict::accepted(Reason::new(
             Code::RefactorKept,
-            format!("{} files changed, {} tests still pass", change.paths.len(), after.counts().passed),
+            format!(
+                "{} changed, and {} still passing",
+                count(change.paths.len(), "file"),
+                count(after.counts().passed, "test")
+            ),
         ))
     } else {
         Verdict::refused(reasons)
@@ -468,10 +475,7 @@ fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> 
     let failures_now = after.tests.iter().any(|test| test.status.is_failure());
     if clean_before && !failures_now && after.exit != Exit::Code(0) {
         let outside = after.errors_outside.first().map_or("no test says why", String::as_str);
-        return Some(Reason::new(
-            code,
-            format!("every test passes, and the run ends with {:?}: {outside}", after.exit),
-        ));
+        return Some(Reason::new(code, format!("every test passes, and the run ends with {}: {outside}", after.exit)));
     }
     None
 }
@@ -505,7 +509,7 @@ fn crashed(code: Code, after: &Report) -> Reason {
         .take(REASONS_MAX)
         .collect();
     let who = if unfinished.is_empty() { String::new() } else { format!(", in {}", unfinished.join(", ")) };
-    Reason::new(code, format!("the run ended early ({:?}){who}", after.exit))
+    Reason::new(code, format!("the run ended early ({}){who}", after.exit))
 }
 
 fn failure(code: Code, test: &Test) -> Reason {
@@ -524,9 +528,18 @@ fn bounded(mut reasons: Vec<Reason>) -> Vec<Reason> {
     reasons
 }
 
+/// `1 test`, `2 tests`.
+fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The line that decides: the first one, with what was compared where the runner puts that below it.
 fn first_line(message: &str) -> String {
     const LINE_CHARS_MAX: usize = 200;
-    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no message");
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("no message");
+    let compared: Vec<&str> = lines.filter(|line| line.starts_with("left:") || line.starts_with("right:")).collect();
+    let line = if compared.is_empty() { first.to_owned() } else { format!("{first} ({})", compared.join(", ")) };
     line.chars().take(LINE_CHARS_MAX).collect()
 }
 

@@ -9,7 +9,9 @@
 pub mod agent;
 pub mod brief;
 pub mod change;
+pub mod coverage;
 pub mod event;
+pub mod format;
 pub mod framework;
 pub mod handoff;
 pub mod judge;
@@ -18,5 +20,6 @@ pub mod policy;
 pub mod report;
 pub mod state;
 pub mod step;
+pub mod syntax;
 pub mod test_list;
 pub mod verdict;

@@ -4,6 +4,7 @@
 //! parsers in `framework` fill in what they saw; [`Report::conclude`] alone says what it amounts to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,12 @@ pub struct Report {
     /// The run itself said that it came to its end.
     pub finished: bool,
     pub outcome: Outcome,
+    /// What the exit code alone decides, where a framework gives it one meaning; no report can say otherwise.
+    #[serde(skip)]
+    pub decided: Option<Outcome>,
+    /// Which stages the run went through, in order, and how each ended; their diagnostics are the load errors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<StageEnd>,
     /// The tests the runner said it would run; `None` when it cannot say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Vec<String>>,
@@ -49,6 +56,17 @@ pub enum Exit {
     TimedOut,
 }
 
+impl fmt::Display for Exit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::NotStarted => out.write_str("not started"),
+            Exit::Code(code) => write!(out, "exit {code}"),
+            Exit::Signal(signal) => write!(out, "signal {signal}"),
+            Exit::TimedOut => out.write_str("timed out"),
+        }
+    }
+}
+
 /// What the run amounts to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -63,6 +81,24 @@ pub enum Outcome {
     Crashed,
     TimedOut,
     UsageError,
+}
+
+/// A stage of a run: what it builds, what it loads, what it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    Build,
+    #[default]
+    Collect,
+    Run,
+}
+
+/// How a stage ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StageEnd {
+    pub name: Stage,
+    pub ok: bool,
 }
 
 /// One test's result. `id` is the runner's own, good for running it again.
@@ -81,6 +117,13 @@ pub struct Test {
     pub exception: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
+}
+
+impl Test {
+    /// A test of which no more is known than how it ended.
+    pub fn new(id: impl Into<String>, status: Status) -> Test {
+        Test { id: id.into(), status, file: None, line: None, message: None, exception: None, duration_ms: None }
+    }
 }
 
 /// Ordered from best to worst, so that of two results for one id the greater one holds.
@@ -137,6 +180,8 @@ impl Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadError {
+    #[serde(default)]
+    pub stage: Stage,
     pub file: Option<String>,
     pub line: Option<u32>,
     pub kind: LoadErrorKind,
@@ -165,6 +210,12 @@ pub enum Flag {
     NoFinish,
     /// A planned test has no result.
     ResultMissing,
+    /// A result came for a test that was never started: something wrote it that is not the runner.
+    ResultWithoutRun,
+    /// A file that was run as a test file and held none.
+    FileWithoutTests,
+    /// Nothing but the exit code was there to go by.
+    ExitCodeAlone,
     /// Two records of the same run tell different stories: something wrote results that is not the runner.
     SourcesDisagree,
 }
@@ -223,7 +274,10 @@ impl Report {
         };
         for report in reports {
             if report.outcome == Outcome::UsageError {
-                whole.outcome = Outcome::UsageError;
+                whole.decided = Some(Outcome::UsageError);
+            }
+            for end in report.phases {
+                whole.stage(end.name, end.ok);
             }
             whole.tests.extend(report.tests);
             whole.load_errors.extend(report.load_errors);
@@ -240,6 +294,7 @@ impl Report {
     pub fn conclude(&mut self) {
         self.merge_duplicate_ids();
         self.flag_contradictions();
+        self.note_stages();
         self.outcome = self.outcome_by_precedence();
     }
 
@@ -273,10 +328,15 @@ impl Report {
     fn merge_duplicate_ids(&mut self) {
         let mut first: BTreeMap<String, usize> = BTreeMap::new();
         let mut merged: Vec<Test> = Vec::with_capacity(self.tests.len());
+        let mut duplicate = false;
         for test in std::mem::take(&mut self.tests) {
             match first.get(&test.id).and_then(|&index| merged.get_mut(index)) {
-                Some(known) if test.status > known.status => *known = test,
-                Some(_) => {}
+                Some(known) => {
+                    duplicate = true;
+                    if test.status > known.status {
+                        *known = test;
+                    }
+                }
                 None => {
                     first.insert(test.id.clone(), merged.len());
                     merged.push(test);
@@ -284,6 +344,23 @@ impl Report {
             }
         }
         self.tests = merged;
+        if duplicate {
+            self.flag(Flag::DuplicateId);
+        }
+    }
+
+    /// What the load errors and the run's end say of its stages, beside what the framework noted of its build.
+    fn note_stages(&mut self) {
+        for stage in [Stage::Build, Stage::Collect] {
+            if self.load_errors.iter().any(|error| error.stage == stage) {
+                self.stage(stage, false);
+            }
+        }
+        let ran = self.tests.iter().any(|test| !test.status.is_idle());
+        let failed = self.phases.iter().any(|end| end.name != Stage::Run && !end.ok);
+        if ran || !failed {
+            self.stage(Stage::Run, self.finished);
+        }
     }
 
     fn flag_contradictions(&mut self) {
@@ -301,6 +378,9 @@ impl Report {
         if missing {
             self.flag(Flag::ResultMissing);
         }
+        if self.tests.iter().any(|test| test.status == Status::Flaky) {
+            self.flag(Flag::Flaky);
+        }
     }
 
     fn outcome_by_precedence(&self) -> Outcome {
@@ -309,10 +389,11 @@ impl Report {
         if self.exit == Exit::TimedOut {
             return Outcome::TimedOut;
         }
-        if self.outcome == Outcome::UsageError {
-            return Outcome::UsageError;
+        if let Some(decided) = self.decided {
+            return decided;
         }
-        if !self.load_errors.is_empty() && !executed {
+        let not_built = self.phases.contains(&StageEnd { name: Stage::Build, ok: false });
+        if (!self.load_errors.is_empty() || not_built) && !executed {
             return Outcome::DidNotCompile;
         }
         if matches!(self.exit, Exit::Signal(_) | Exit::NotStarted)
@@ -326,7 +407,7 @@ impl Report {
         if any(Status::TimedOut) {
             return Outcome::TimedOut;
         }
-        if !self.load_errors.is_empty() {
+        if !self.load_errors.is_empty() || not_built {
             return Outcome::DidNotCompile;
         }
         if !self.errors_outside.is_empty() || any(Status::Errored) {
@@ -335,17 +416,32 @@ impl Report {
         if any(Status::Failed) {
             return Outcome::Failed;
         }
-        if self.tests.is_empty() {
+        if self.tests.iter().all(|test| test.status == Status::NotRun) {
             return Outcome::NoTests;
         }
         if !executed {
             return Outcome::Skipped;
         }
-        if self.exit != Exit::Code(0) { Outcome::Errored } else { Outcome::Passed }
+        if self.exit == Exit::Code(0) {
+            return Outcome::Passed;
+        }
+        // Either the runner was strict about a test that was expected to fail, or something outside of the tests is wrong.
+        if any(Status::Xpassed) { Outcome::Failed } else { Outcome::Errored }
+    }
+
+    /// Notes how a stage ended; of two ends of one stage the worse holds.
+    pub fn stage(&mut self, name: Stage, ok: bool) {
+        match self.phases.iter_mut().find(|end| end.name == name) {
+            Some(end) => end.ok &= ok,
+            None => {
+                self.phases.push(StageEnd { name, ok });
+                self.phases.sort_by_key(|end| end.name as u8);
+            }
+        }
     }
 
     /// Each flag once.
-    pub(crate) fn flag(&mut self, flag: Flag) {
+    pub fn flag(&mut self, flag: Flag) {
         if !self.has(flag) {
             self.flags.push(flag);
         }
@@ -372,24 +468,21 @@ mod tests {
         ("failed", Outcome::Failed),
     ];
 
-    fn test(id: &str, status: Status) -> Test {
-        Test { id: id.to_owned(), status, file: None, line: None, message: None, exception: None, duration_ms: None }
-    }
-
     fn clean(tests: &[Status]) -> Report {
-        let tests = tests.iter().enumerate().map(|(number, &status)| test(&format!("t{number}"), status)).collect();
+        let tests = tests.iter().enumerate().map(|(number, &status)| Test::new(format!("t{number}"), status)).collect();
         Report { exit: Exit::Code(0), finished: true, tests, ..Report::default() }
     }
 
     fn add(report: &mut Report, what: &str) {
         match what {
             "our limit" => report.exit = Exit::TimedOut,
-            "usage" => report.outcome = Outcome::UsageError,
+            "usage" => report.decided = Some(Outcome::UsageError),
             "load error alone" => {
                 add(report, "load error");
                 report.tests.clear();
             }
             "load error" => report.load_errors.push(LoadError {
+                stage: Stage::Build,
                 file: None,
                 line: None,
                 kind: LoadErrorKind::Other,
@@ -400,10 +493,10 @@ mod tests {
             "no finish" => report.finished = false,
             "result missing" => report.planned = Some(vec!["never".to_owned()]),
             "outside" => report.errors_outside.push("coverage is below 85 %".to_owned()),
-            "crashed" => report.tests.push(test(what, Status::Crashed)),
-            "timed out" => report.tests.push(test(what, Status::TimedOut)),
-            "errored" => report.tests.push(test(what, Status::Errored)),
-            "failed" => report.tests.push(test(what, Status::Failed)),
+            "crashed" => report.tests.push(Test::new(what, Status::Crashed)),
+            "timed out" => report.tests.push(Test::new(what, Status::TimedOut)),
+            "errored" => report.tests.push(Test::new(what, Status::Errored)),
+            "failed" => report.tests.push(Test::new(what, Status::Failed)),
             unknown => panic!("no such sight: {unknown}"),
         }
     }
@@ -423,11 +516,14 @@ mod tests {
 
     #[test]
     fn without_a_failure_it_counts_what_was_run() {
-        use Status::{Flaky, NotRun, Passed, Skipped, Todo, Xfailed};
+        use Status::{Flaky, NotRun, Passed, Skipped, Todo, Xfailed, Xpassed};
         for (tests, exit, outcome) in [
             (&[][..], 0, Outcome::NoTests),
             (&[], 5, Outcome::NoTests),
             (&[Skipped, Todo, NotRun], 0, Outcome::Skipped),
+            (&[NotRun], 0, Outcome::NoTests),
+            (&[Passed, Xpassed], 0, Outcome::Passed),
+            (&[Passed, Xpassed], 1, Outcome::Failed),
             (&[Passed, Skipped, Xfailed, Flaky], 0, Outcome::Passed),
             (&[Passed], 1, Outcome::Errored),
         ] {
@@ -438,6 +534,21 @@ mod tests {
         }
         let counts = clean(&[Passed, Passed, Skipped, Xfailed, Flaky, Status::Errored]).counts();
         assert_eq!(counts, Counts { passed: 2, failed: 1, skipped: 3, load_errors: 0 });
+    }
+
+    #[test]
+    fn stages_end_as_the_run_did() {
+        let ends = |report: &mut Report| {
+            report.conclude();
+            report.phases.iter().map(|end| format!("{:?} {}", end.name, end.ok)).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(ends(&mut clean(&[Status::Passed])), "Run true");
+        let mut unbuilt = clean(&[]);
+        unbuilt.stage(Stage::Build, false);
+        assert_eq!((ends(&mut unbuilt).as_str(), unbuilt.outcome), ("Build false", Outcome::DidNotCompile));
+        let mut beside = clean(&[Status::Passed]);
+        add(&mut beside, "load error");
+        assert_eq!((ends(&mut beside).as_str(), beside.outcome), ("Build false, Run true", Outcome::DidNotCompile));
     }
 
     #[test]
@@ -463,10 +574,11 @@ mod tests {
     fn of_two_results_for_one_test_the_worse_holds() {
         for (first, second) in [(Status::Failed, Status::Passed), (Status::Passed, Status::Failed)] {
             let mut report = clean(&[Status::Passed]);
-            report.tests.extend([test("twice", first), test("twice", second)]);
+            report.tests.extend([Test::new("twice", first), Test::new("twice", second)]);
             report.conclude();
             assert_eq!(report.test("twice").unwrap().status, Status::Failed);
             assert_eq!((report.tests.len(), report.outcome), (2, Outcome::Failed));
+            assert_eq!(report.flags, [Flag::DuplicateId, Flag::ExitCodeContradicts]);
         }
     }
 }

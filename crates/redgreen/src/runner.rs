@@ -1,17 +1,21 @@
 //! Runs a project's tests with its real runner, in a scrubbed environment and under one time limit, and hands what
-//! they wrote to the parsers in `redgreen_core::framework`. It acts; what a report means is decided elsewhere.
+//! they left behind to the parsers in `redgreen_core::framework`. It acts; how a framework is started and what its
+//! report means is decided there.
 
 mod cargo;
-mod pytest;
+mod facts;
+mod invocation;
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
-use redgreen_core::framework::{self, FRAMEWORKS, Framework, Kind, LISTED_FOLDERS, READ_MANIFESTS, Root};
-use redgreen_core::report::Report;
+use redgreen_core::coverage::Coverage;
+use redgreen_core::framework::facts::Facts;
+use redgreen_core::framework::invoke::{Selection, Unable};
+use redgreen_core::framework::{self, FRAMEWORKS, Found, Framework, How};
+use redgreen_core::report::{Outcome, Report};
 
 use crate::failure::Failure;
 use crate::process::{Limits, Output, Program, Stop};
@@ -20,10 +24,6 @@ use crate::process::{Limits, Output, Program, Stop};
 const OUTPUT_BYTES_MAX: usize = 64 << 20;
 /// What a report keeps of the output, for a person.
 const TAIL_BYTES_MAX: usize = 8 << 10;
-/// A manifest larger than this is not read for detection.
-const MANIFEST_BYTES_MAX: u64 = 1 << 20;
-/// A report file larger than this is not a report.
-const REPORT_BYTES_MAX: u64 = 256 << 20;
 
 /// Variables that choose which tests run or how they end. A verdict must not depend on the shell it was asked from.
 const SCRUBBED: &[&str] = &[
@@ -49,6 +49,9 @@ const SCRUBBED: &[&str] = &[
     "RUST_TEST_THREADS",
     "RUST_TEST_TIME_UNIT",
     "NODE_OPTIONS",
+    "NODE_TEST_CONTEXT",
+    "VITEST",
+    "JEST_WORKER_ID",
     "GOFLAGS",
     "RUBYOPT",
     "SPEC_OPTS",
@@ -61,10 +64,10 @@ const SCRUBBED: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// The frameworks a project's tests need.
+/// The frameworks a project's tests need, and where.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    frameworks: Vec<&'static Framework>,
+    found: Vec<Found>,
 }
 
 /// What a run needs to know beside the project.
@@ -76,28 +79,37 @@ pub struct Settings {
     pub cargo_target_dir: Option<PathBuf>,
     /// The virtual environment active in the user's shell, used when the project has none of its own.
     pub virtual_env: Option<PathBuf>,
+    /// Where programs are looked for: the user's PATH.
+    pub path: Option<OsString>,
+}
+
+/// What a run showed.
+struct Ran {
+    report: Report,
+    listed: Vec<String>,
+    coverage: Option<Coverage>,
 }
 
 /// Finds out which frameworks a project's tests need.
 pub fn detect(project: &Path) -> Result<Suite> {
-    let frameworks = framework::detect(&list(project)?);
-    if frameworks.is_empty() {
+    let found = framework::detect(&facts::folders(project)?);
+    if found.is_empty() {
         let failure = Failure::environment(format!("no test framework found in {}", project.display()));
         let looked = FRAMEWORKS.iter().map(|row| format!("{}: looked for {}", row.name, row.looks_for));
         let failure = looked.fold(failure, Failure::evidence);
         return Err(failure.next("run in the folder that has one of these, or create one").into());
     }
-    Ok(Suite { frameworks })
+    Ok(Suite { found })
 }
 
 impl Suite {
     /// In a few words, such as `pytest + cargo`.
     pub fn describe(&self) -> String {
-        self.frameworks.iter().map(|row| row.name).collect::<Vec<_>>().join(" + ")
+        self.found.iter().map(|found| found.outward_id(found.row.name)).collect::<Vec<_>>().join(" + ")
     }
 
     pub fn frameworks(&self) -> impl Iterator<Item = &'static Framework> {
-        self.frameworks.iter().copied()
+        self.found.iter().map(|found| found.row)
     }
 
     /// Every framework there is, for when a project's own cannot be told.
@@ -110,27 +122,61 @@ impl Suite {
         FRAMEWORKS.iter().flat_map(|row| row.litter.iter().copied())
     }
 
-    /// Runs every test and says what was seen; a failing test is an answer, not an error.
-    pub fn run(&self, workdir: &Path, settings: &Settings, stop: &Stop) -> Result<Report> {
-        let scratch =
-            tempfile::Builder::new().prefix("redgreen-run-").tempdir().context("create a folder for reports")?;
-        let run = Run { workdir, settings, stop, scratch: scratch.path(), deadline: Instant::now() + settings.timeout };
-        let mut reports = Vec::new();
-        for row in &self.frameworks {
-            let started = Instant::now();
-            let mut report = match row.kind {
-                Kind::Pytest => pytest::run(&run)?,
-                Kind::Cargo => cargo::run(&run)?,
-            };
-            report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-            reports.push(report);
+    /// Runs what is selected and says what was seen; a failing test is an answer, not an error. An id or a file that
+    /// belongs to none of the frameworks is a run without tests.
+    pub fn run(&self, workdir: &Path, selection: &Selection, settings: &Settings, stop: &Stop) -> Result<Report> {
+        let ran = self.each(workdir, selection, settings, stop)?;
+        if ran.is_empty() {
+            return Ok(Report { finished: true, outcome: Outcome::NoTests, ..Report::default() });
         }
-        Ok(Report::merge(reports))
+        Ok(Report::merge(ran.into_iter().map(|ran| ran.report).collect()))
+    }
+
+    /// The ids of all tests, without running one; what a framework cannot list is left out.
+    pub fn list(&self, workdir: &Path, settings: &Settings, stop: &Stop) -> Result<Vec<String>> {
+        let ran = self.each(workdir, &Selection::List, settings, stop)?;
+        Ok(ran.into_iter().flat_map(|ran| ran.listed).collect())
+    }
+
+    /// Runs all tests and says which lines they reached; `None` is "unknown", not nothing.
+    pub fn coverage(&self, workdir: &Path, settings: &Settings, stop: &Stop) -> Result<(Report, Option<Coverage>)> {
+        let mut ran = self.each(workdir, &Selection::Coverage, settings, stop)?;
+        let known = ran.iter_mut().filter_map(|ran| ran.coverage.take());
+        let coverage = known.reduce(|mut whole, part| {
+            whole.merge(part);
+            whole
+        });
+        Ok((Report::merge(ran.into_iter().map(|ran| ran.report).collect()), coverage))
+    }
+
+    /// One after the other: they share the machine, the worktree and one time limit.
+    fn each(&self, workdir: &Path, selection: &Selection, settings: &Settings, stop: &Stop) -> Result<Vec<Ran>> {
+        let deadline = Instant::now() + settings.timeout;
+        let mut all = Vec::new();
+        for found in &self.found {
+            let Some(selection) = found.inward(selection) else { continue };
+            let scratch =
+                tempfile::Builder::new().prefix("redgreen-run-").tempdir().context("create a folder for reports")?;
+            // Joined with nothing, a path would end with a `/`.
+            let folder = match found.folder.path.as_str() {
+                "" => workdir.to_owned(),
+                below => workdir.join(below),
+            };
+            let run = Run { project: workdir, workdir: &folder, settings, stop, scratch: scratch.path(), deadline };
+            let started = Instant::now();
+            let Some(mut ran) = run.framework(found, &selection)? else { continue };
+            ran.report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+            ran.report = found.outward(ran.report);
+            ran.listed = ran.listed.iter().map(|id| found.outward_id(id)).collect();
+            all.push(ran);
+        }
+        Ok(all)
     }
 }
 
-/// One run of a suite, as its frameworks see it.
+/// One run of one framework in one folder.
 struct Run<'a> {
+    project: &'a Path,
     workdir: &'a Path,
     settings: &'a Settings,
     stop: &'a Stop,
@@ -140,6 +186,34 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// `None` when the framework has no such thing as what is selected.
+    fn framework(&self, found: &Found, selection: &Selection) -> Result<Option<Ran>> {
+        let process = match &found.row.how {
+            How::Process(process) => process,
+            How::Cargo => return cargo::run(self, selection),
+        };
+        let facts = Facts {
+            folder: found.folder.clone(),
+            root: text(self.workdir)?,
+            scratch: text(self.scratch)?,
+            tools: facts::tools(found.row.tools, self.project, self.workdir, self.settings),
+        };
+        let invocation = match (process.invoke)(&facts, selection) {
+            Ok(invocation) => invocation,
+            Err(Unable::Unsupported(_)) => return Ok(None),
+            Err(Unable::Missing(missing)) => return Err(invocation::missing(&missing).into()),
+        };
+        let performed = invocation::perform(self, &facts, &invocation)?;
+        let listed = match selection {
+            Selection::List => (process.list)(&performed.captured),
+            Selection::All | Selection::Files(_) | Selection::One(_) | Selection::Coverage => Vec::new(),
+        };
+        let mut report = (process.parse)(&performed.captured);
+        report.command = invocation.shown;
+        report.output_tail = tail(&performed.words);
+        Ok(Some(Ran { report, listed, coverage: performed.coverage }))
+    }
+
     /// A program in a scrubbed environment; what it needs is added by the caller, afterwards.
     fn program(&self, name: impl Into<OsString>) -> Program {
         let program = SCRUBBED.iter().fold(Program::new(name), |program, variable| program.env_remove(*variable));
@@ -168,41 +242,7 @@ fn tail(text: &str) -> String {
     text[start..].to_owned()
 }
 
-/// A report file's bytes: none when it was never written, or is too large to be one.
-fn read_report(path: &Path) -> Result<Vec<u8>> {
-    match fs::metadata(path) {
-        Ok(facts) if facts.len() <= REPORT_BYTES_MAX => {
-            fs::read(path).with_context(|| format!("read report {}", path.display()))
-        }
-        Ok(_) | Err(_) => Ok(Vec::new()),
-    }
-}
-
-fn list(project: &Path) -> Result<Root> {
-    let mut root = Root { files: names(project)?, manifests: Vec::new() };
-    for folder in LISTED_FOLDERS {
-        let inside = project.join(folder);
-        if inside.is_dir() {
-            root.files.extend(names(&inside)?.into_iter().map(|name| format!("{folder}/{name}")));
-        }
-    }
-    for &name in READ_MANIFESTS {
-        let path = project.join(name);
-        if fs::metadata(&path).is_ok_and(|facts| facts.is_file() && facts.len() <= MANIFEST_BYTES_MAX) {
-            let text = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
-            root.manifests.push((name.to_owned(), String::from_utf8_lossy(&text).into_owned()));
-        }
-    }
-    Ok(root)
-}
-
-fn names(folder: &Path) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {
-        let entry = entry.with_context(|| format!("list {}", folder.display()))?;
-        if !entry.path().is_dir() {
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
-    Ok(names)
+/// A path as an argument or a variable of another program.
+fn text(path: &Path) -> Result<String> {
+    path.to_str().map(str::to_owned).with_context(|| format!("the path {} is not UTF-8", path.display()))
 }

@@ -15,16 +15,23 @@
 pub mod build;
 pub mod libtest;
 
-use super::{Evidence, Framework, Kind, Root, file_name};
-use crate::report::{Exit, Outcome, Report};
+use super::facts::{Evidence, Folder, Reach};
+use super::{Framework, How, file_name};
+use crate::report::{Exit, Outcome, Report, Stage};
 use build::{Build, TargetKind};
 use libtest::Binary;
 
 pub const FRAMEWORK: Framework = Framework {
-    kind: Kind::Cargo,
     name: "cargo",
+    how: How::Cargo,
     looks_for: "Cargo.toml",
     detect,
+    reads: |_| false,
+    reach: Reach::Tree,
+    // Found by cargo's own runner.
+    tools: &[],
+    // No name of a package or a target has a dot, unlike a class of Java's or a file of Python's.
+    is_id: |id| id.split_once("::").is_some_and(|(target, _)| !target.contains(['.', '\\'])),
     is_test_file,
     is_runner_config,
     litter: &["/target/"],
@@ -52,13 +59,16 @@ pub fn report(build: Build, binaries: Vec<Binary>) -> Report {
     match build.succeeded {
         // Without this line cargo did not get as far as building: a manifest, a flag, a dependency it cannot have.
         None => {
-            report.outcome = Outcome::UsageError;
+            report.decided = Some(Outcome::UsageError);
             report.errors_outside.push(format!("cargo could not start to build: {}", build.words));
         }
         Some(false) if build.errors.is_empty() => {
             report.load_errors.push(build::unexplained(&build.words));
         }
         Some(_) => {}
+    }
+    if let Some(succeeded) = build.succeeded {
+        report.stage(Stage::Build, succeeded);
     }
     report.load_errors.extend(build.errors);
     report.finished = build.succeeded.is_some() && binaries.iter().all(|binary| binary.finished);
@@ -73,8 +83,8 @@ pub fn report(build: Build, binaries: Vec<Binary>) -> Report {
     report
 }
 
-fn detect(root: &Root) -> Evidence {
-    if root.has("Cargo.toml") { Evidence::Sure } else { Evidence::None }
+fn detect(folder: &Folder) -> Evidence {
+    if folder.has("Cargo.toml") { Evidence::Sure } else { Evidence::None }
 }
 
 /// Unit tests live beside the code, so that a file in `src` is not a test file although it may hold tests.

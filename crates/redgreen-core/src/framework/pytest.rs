@@ -1,79 +1,104 @@
 //! pytest, read from the stream that our own plugin writes: one JSON line per event, flushed, so that it survives a
-//! crash. The plugin is `redgreen_pytest.py` in the program's `reporters` folder; both sides are changed together.
+//! crash. The plugin is `reporters/redgreen_pytest.py`; both sides are changed together.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Evidence, Framework, Kind, Root, bounded_head, bounded_tail, file_name};
-use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
+use super::captured::Captured;
+use super::facts::{Evidence, Facts, Folder, Reach};
+use super::invoke::{Injected, Invocation, Missing, Probe, Selection, Unable};
+use super::{Framework, How, Process, python};
+use crate::format::{bounded_head, bounded_tail, stream};
+use crate::report::{Exit, Flag, LoadError, Outcome, Report, Stage, Status, Test};
 
 pub const FRAMEWORK: Framework = Framework {
-    kind: Kind::Pytest,
     name: "pytest",
+    how: How::Process(Process { invoke, parse, list }),
     looks_for: "pytest.ini, conftest.py, pyproject.toml, setup.py, setup.cfg, tox.ini, tests/test_*.py",
     detect,
-    is_test_file,
-    is_runner_config,
-    litter: &["__pycache__/", ".pytest_cache/", "*.pyc"],
+    reads: python::reads,
+    reach: Reach::Tree,
+    tools: python::TOOLS,
+    is_id: |id| id.split("::").next().is_some_and(|file| file.ends_with(".py")),
+    is_test_file: python::is_test_file,
+    is_runner_config: python::is_runner_config,
+    litter: python::LITTER,
 };
 
-/// pytest's own exit codes that say it never got to the tests.
-const EXIT_INTERNAL_ERROR: i32 = 3;
-const EXIT_USAGE: i32 = 4;
+const PLUGIN: Injected =
+    Injected { path: "plugins/redgreen_pytest.py", text: include_str!("../../reporters/redgreen_pytest.py") };
 
-const SYNTAX: &[&str] = &["SyntaxError", "IndentationError", "TabError"];
-const MISSING_SYMBOL: &[&str] = &["ImportError", "ModuleNotFoundError", "NameError", "AttributeError"];
+const EXIT_INTERNAL_ERROR: i32 = 3;
+/// pytest's own exit code that says it never got to the tests.
+const DECIDES: &[(i32, Outcome)] = &[(4, Outcome::UsageError)];
+
 /// `Failed` is what `pytest.fail()` and `pytest.raises` raise.
 const ASSERTION: &[&str] = &["AssertionError", "Failed"];
 
-/// Reads the plugin's stream. Lines that are not ours, or cut short, are passed over: what they would have said is then
-/// missing, and [`Report::conclude`] notices.
-pub fn parse(stream: &[u8], exit: Exit) -> Report {
-    let mut reading = Reading::default();
-    for line in stream.split(|&byte| byte == b'\n') {
-        if let Ok(event) = serde_json::from_slice::<Event>(line) {
-            reading.take(event);
-        }
-    }
-    reading.conclude(exit)
-}
-
-fn detect(root: &Root) -> Evidence {
-    let configured = ["pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py"].iter().any(|name| root.has(name))
-        || root.says("pyproject.toml", "[tool.pytest")
-        || root.says("setup.cfg", "[tool:pytest]")
-        || root.says("tox.ini", "[pytest]");
-    if configured || root.files.iter().any(|path| is_test_file(path)) {
+fn detect(folder: &Folder) -> Evidence {
+    let configured = ["pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py"].iter().any(|name| folder.has(name))
+        || folder.says("pyproject.toml", "[tool.pytest")
+        || folder.says("setup.cfg", "[tool:pytest]")
+        || folder.says("tox.ini", "[pytest]");
+    if configured {
         return Evidence::Sure;
     }
-    let python = ["pyproject.toml", "setup.py", "setup.cfg", "tox.ini"].iter().any(|name| root.has(name));
+    if python::is_for_unittest(folder) {
+        return Evidence::None;
+    }
+    if folder.files.iter().any(|path| python::is_test_file(path)) {
+        return Evidence::Sure;
+    }
+    let python = ["pyproject.toml", "setup.py", "setup.cfg", "tox.ini"].iter().any(|name| folder.has(name));
     if python { Evidence::Likely } else { Evidence::None }
 }
 
-fn is_test_file(path: &str) -> bool {
-    let name = file_name(path);
-    let Some(stem) = name.strip_suffix(".py") else { return false };
-    let in_tests = path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "test");
-    stem.starts_with("test_") || stem.ends_with("_test") || stem == "conftest" || in_tests
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+    let python = python::interpreter(facts, FRAMEWORK.name)?;
+    let with_coverage = *selection == Selection::Coverage;
+    // `python -m pytest` and not `pytest`: it puts the project's root on the path, on which many projects rely.
+    let module = if with_coverage { python::under_coverage(facts, python.clone()) } else { python.clone() };
+    let call = module.args(["-m", "pytest", "-p", "redgreen_pytest", "--continue-on-collection-errors"]);
+    // A project's own `-x` would leave planned tests without a result.
+    let call = call.args(["--maxfail=0"]);
+    // A cache outside the worktree rather than none: `--ff` in a project's addopts is an error without one.
+    let call = call.args(["-o", &format!("cache_dir={}", facts.scratch("pytest-cache"))]);
+    // Test ids are relative to this folder, wherever a configuration file lies.
+    let call = call.args([format!("--rootdir={}", facts.root)]);
+    let call = match selection {
+        Selection::All | Selection::Coverage => call,
+        Selection::Files(paths) => call.args(paths),
+        Selection::One(id) => call.args([id]),
+        Selection::List => call.args(["--collect-only", "-q"]),
+    };
+    let mut invocation = python::invocation("python -m pytest", call, facts, PLUGIN);
+    invocation.probes.push(Probe {
+        call: python.clone().args(["-c", "import pytest"]),
+        missing: Missing {
+            what: format!("{} cannot import pytest", python.words.join(" ")),
+            evidence: String::new(),
+            next: format!("{} -m pip install pytest", python.words.join(" ")),
+        },
+    });
+    if with_coverage {
+        python::add_coverage(&mut invocation, facts, &python);
+    }
+    Ok(invocation)
 }
 
-fn is_runner_config(path: &str) -> bool {
-    matches!(
-        file_name(path),
-        "pytest.ini"
-            | ".pytest.ini"
-            | "pytest.toml"
-            | ".pytest.toml"
-            | "pyproject.toml"
-            | "setup.cfg"
-            | "tox.ini"
-            | "setup.py"
-            | "noxfile.py"
-            | ".coveragerc"
-            | "sitecustomize.py"
-            | "usercustomize.py"
-    ) || path.ends_with(".pth")
+/// Reads the plugin's stream. Lines that are not ours, or cut short, are passed over: what they would have said is then
+/// missing, and [`Report::conclude`] notices.
+fn parse(captured: &Captured) -> Report {
+    let mut reading = Reading::default();
+    for event in stream::events(captured.file(".jsonl").unwrap_or_default()) {
+        reading.take(event);
+    }
+    reading.conclude(captured)
+}
+
+fn list(captured: &Captured) -> Vec<String> {
+    parse(captured).planned.unwrap_or_default()
 }
 
 /// One line of the stream. Unknown fields are ignored, and an unknown event is not an error: the plugin may say more.
@@ -177,31 +202,27 @@ impl Reading {
     /// A whole file that skips itself hides its tests: it is shown as one skipped test, not as nothing.
     fn skip_file(&mut self, collect: &Collect) {
         self.skipped_files.push(Test {
-            id: collect.id.clone(),
-            status: Status::Skipped,
             file: Some(collect.id.clone()),
-            line: None,
             message: collect.message.as_deref().map(bounded_tail),
-            exception: None,
-            duration_ms: None,
+            ..Test::new(&collect.id, Status::Skipped)
         });
     }
 
     fn load_error(&self, collect: Collect) -> LoadError {
-        let chain = collect.exception.unwrap_or_default();
-        let named = |names: &[&str]| chain.iter().rev().find(|name| names.contains(&name.as_str())).cloned();
-        // pytest re-raises, and so do projects: the cause may be anywhere in the chain.
-        let (kind, code) = match (named(SYNTAX), named(MISSING_SYMBOL)) {
-            (Some(code), _) => (LoadErrorKind::Syntax, Some(code)),
-            (None, Some(code)) => (LoadErrorKind::MissingSymbol, Some(code)),
-            (None, None) => (LoadErrorKind::Other, chain.last().cloned()),
-        };
+        let (kind, code) = python::load_kind(&collect.exception.unwrap_or_default());
         let file = match collect.file {
             Some(file) => self.relative(&file),
             None => collect.id.split("::").next().unwrap_or_default().to_owned(),
         };
         let message = collect.reason.or(collect.message).unwrap_or_default();
-        LoadError { file: Some(file), line: collect.line, kind, code, message: bounded_tail(&message) }
+        LoadError {
+            stage: Stage::Collect,
+            file: Some(file),
+            line: collect.line,
+            kind,
+            code,
+            message: bounded_tail(&message),
+        }
     }
 
     fn phase(&mut self, phase: Phase) {
@@ -237,8 +258,9 @@ impl Reading {
         inside.filter(|_| !self.root.is_empty()).unwrap_or(path).to_owned()
     }
 
-    fn conclude(self, exit: Exit) -> Report {
-        let mut report = Report { runner: FRAMEWORK.name.to_owned(), exit, ..Report::default() };
+    fn conclude(self, captured: &Captured) -> Report {
+        let exit = captured.exit;
+        let mut report = captured.report(FRAMEWORK.name, DECIDES);
         report.finished = self.finish.is_some() && exit != Exit::Code(EXIT_INTERNAL_ERROR);
         report.planned = self.planned;
         report.load_errors = self.load_errors;
@@ -251,9 +273,6 @@ impl Reading {
             report.tests.push(ended(id, seen, exit));
         }
         report.tests.extend(self.skipped_files);
-        if exit == Exit::Code(EXIT_USAGE) {
-            report.outcome = Outcome::UsageError;
-        }
         if exit == Exit::Code(EXIT_INTERNAL_ERROR) {
             report.errors_outside.push("pytest stopped on an internal error of its own or of a plugin".to_owned());
         }
@@ -281,15 +300,8 @@ fn phase_status(phase: &Phase) -> Option<Status> {
 
 /// A test's last word. One that was started and never torn down took the process with it, or our time limit did.
 fn ended(id: String, seen: Seen, exit: Exit) -> Test {
-    let mut test = seen.word.unwrap_or(Test {
-        id,
-        status: Status::NotRun,
-        file: seen.file,
-        line: seen.line,
-        message: None,
-        exception: None,
-        duration_ms: None,
-    });
+    let unheard = Test { file: seen.file, line: seen.line, ..Test::new(id, Status::NotRun) };
+    let mut test = seen.word.unwrap_or(unheard);
     if !seen.ended {
         test.status = if exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
     } else if seen.rerun && test.status == Status::Passed {

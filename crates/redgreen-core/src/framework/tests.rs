@@ -2,33 +2,122 @@
 
 use super::*;
 
+/// The frameworks of a project with these files, as `folder:name`; a file may have a text.
 #[track_caller]
-fn finds(files: &[&str], manifests: &[(&str, &str)], expected: &[&str]) {
-    let owned = |text: &&str| (*text).to_owned();
-    let root = Root {
-        files: files.iter().map(owned).collect(),
-        manifests: manifests.iter().map(|(name, text)| (owned(name), owned(text))).collect(),
-    };
-    let names: Vec<_> = detect(&root).iter().map(|row| row.name).collect();
+fn finds(files: &[(&str, &str)], expected: &[&str]) {
+    let mut folders = vec![Folder::default()];
+    for (path, text) in files {
+        // A package below the root is written `packages/a//package.json`.
+        let (folder, path) = path.split_once("//").unwrap_or(("", path));
+        let at = folders.iter().position(|known| known.path == folder).unwrap_or(folders.len());
+        if at == folders.len() {
+            folders.push(Folder { path: folder.to_owned(), ..Folder::default() });
+        }
+        folders[at].files.push((*path).to_owned());
+        folders[at].texts.push(((*path).to_owned(), (*text).to_owned()));
+    }
+    let names: Vec<_> = detect(&folders).iter().map(|found| found.outward_id(found.row.name)).collect();
     assert_eq!(names, expected, "{files:?}");
 }
 
 #[test]
 fn a_project_is_known_by_its_root() {
-    finds(&["README.md"], &[], &[]);
-    finds(&["Cargo.toml", "tests/roman.rs"], &[], &["cargo"]);
-    finds(&["pytest.ini"], &[], &["pytest"]);
-    finds(&["conftest.py"], &[], &["pytest"]);
-    finds(&["tests/test_roman.py"], &[], &["pytest"]);
-    finds(&["pyproject.toml"], &[("pyproject.toml", "")], &["pytest"]);
-    finds(&["setup.py"], &[], &["pytest"]);
+    finds(&[("README.md", "")], &[]);
+    finds(&[("Cargo.toml", ""), ("tests/roman.rs", "")], &["cargo"]);
+    finds(&[("pytest.ini", "")], &["pytest"]);
+    finds(&[("conftest.py", "")], &["pytest"]);
+    finds(&[("tests/test_roman.py", "")], &["pytest"]);
+    finds(&[("pyproject.toml", "")], &["pytest"]);
+    finds(&[("setup.py", "")], &["pytest"]);
+    finds(&[("go.mod", "")], &["go"]);
 }
 
 #[test]
-fn two_frameworks_are_both_found_but_a_linters_manifest_is_not_one() {
-    finds(&["Cargo.toml", "pytest.ini"], &[], &["pytest", "cargo"]);
-    finds(&["Cargo.toml", "pyproject.toml"], &[("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest", "cargo"]);
-    finds(&["Cargo.toml", "pyproject.toml"], &[("pyproject.toml", "[tool.ruff]")], &["cargo"]);
+fn a_pom_is_known_by_what_it_names() {
+    let junit = "<artifactId>junit-jupiter</artifactId>";
+    finds(&[("pom.xml", junit)], &["maven"]);
+    finds(&[("pom.xml", "<project>")], &["maven"]);
+    finds(&[("pom.xml", "<modules>"), ("core//pom.xml", junit)], &["maven"]);
+    finds(&[("README.md", ""), ("core//pom.xml", junit), ("web//pytest.ini", "")], &["core: maven", "web: pytest"]);
+    finds(&[("pom.xml", "<project>"), ("go.mod", "")], &["go"]);
+}
+
+#[test]
+fn a_gradle_build_reaches_its_modules() {
+    finds(&[("build.gradle", "")], &["gradle"]);
+    finds(&[("settings.gradle.kts", ""), ("app//build.gradle.kts", "")], &["gradle"]);
+    finds(&[("build.gradle", ""), ("pom.xml", "junit")], &["maven", "gradle"]);
+}
+
+#[test]
+fn unittest_is_for_projects_that_do_not_name_pytest() {
+    let own = ("tests/test_a.py", "import unittest\n");
+    finds(&[own], &["unittest"]);
+    finds(&[own, ("setup.py", "")], &["unittest"]);
+    finds(&[own, ("tests/test_b.py", "def test_b(): pass\n")], &["pytest"]);
+    finds(&[own, ("tests/conftest.py", "")], &["pytest"]);
+    finds(&[own, ("requirements-dev.txt", "pytest==8\n")], &["pytest"]);
+    finds(&[own, ("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest"]);
+}
+
+#[test]
+fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
+    let package = |text| ("package.json", text);
+    finds(&[package("{}")], &[]);
+    finds(&[package(r#"{"scripts": {"test": "vitest run"}}"#)], &[]);
+    finds(&[package(r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
+    finds(&[("vitest.config.ts", "")], &["vitest"]);
+    finds(&[("vite.config.ts", "export default { test: {} }")], &["vitest"]);
+    finds(&[("vite.config.ts", "export default {}")], &[]);
+}
+
+#[test]
+fn several_frameworks_are_all_found_but_a_linters_manifest_is_not_one() {
+    finds(&[("Cargo.toml", ""), ("pytest.ini", "")], &["pytest", "cargo"]);
+    finds(&[("Cargo.toml", ""), ("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest", "cargo"]);
+    finds(&[("Cargo.toml", ""), ("pyproject.toml", "[tool.ruff]")], &["cargo"]);
+}
+
+#[test]
+fn packages_below_the_root_count_where_no_run_above_reaches_them() {
+    finds(&[("Cargo.toml", ""), ("crates/a//Cargo.toml", "")], &["cargo"]);
+    finds(&[("go.mod", ""), ("tools//go.mod", "")], &["go", "tools: go"]);
+    finds(&[("README.md", ""), ("api//go.mod", ""), ("web//pytest.ini", "")], &["api: go", "web: pytest"]);
+    finds(&[("pytest.ini", ""), ("sub//conftest.py", ""), ("sub//Cargo.toml", "")], &["pytest", "sub: cargo"]);
+    // Only the root may be merely likely.
+    finds(&[("README.md", ""), ("web//setup.py", "")], &[]);
+}
+
+#[test]
+fn a_selection_reaches_the_framework_it_is_meant_for() {
+    let found = |row: &'static Framework, path: &str| Found {
+        row,
+        folder: Folder { path: path.to_owned(), ..Folder::default() },
+    };
+    let (python, go) = (found(&pytest::FRAMEWORK, ""), found(&go::FRAMEWORK, "api"));
+    let one = |id: &str| Selection::One(id.to_owned());
+    let files = |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
+    for (found, selection, expected) in [
+        (&python, one("tests/test_a.py::a"), Some(one("tests/test_a.py::a"))),
+        (&go, one("tests/test_a.py::a"), None),
+        (&go, one("api: example.com/demo.TestA"), Some(one("example.com/demo.TestA"))),
+        (&python, one("api: example.com/demo.TestA"), None),
+        (&go, files(&["api/a_test.go", "test_b.py"]), Some(files(&["a_test.go"]))),
+        (&python, files(&["api/a_test.go"]), None),
+        (&go, Selection::List, Some(Selection::List)),
+    ] {
+        assert_eq!(found.inward(&selection), expected, "{selection:?}");
+    }
+}
+
+#[test]
+fn a_report_of_a_package_is_placed_in_the_project() {
+    let found = Found { row: &go::FRAMEWORK, folder: Folder { path: "api".to_owned(), ..Folder::default() } };
+    let test = Test { file: Some("a_test.go".to_owned()), ..Test::new("d.TestA", crate::report::Status::Passed) };
+    let report = Report { planned: Some(vec!["d.TestA".to_owned()]), tests: vec![test], ..Report::default() };
+    let report = found.outward(report);
+    assert_eq!((report.tests[0].id.as_str(), report.tests[0].file.as_deref()), ("api: d.TestA", Some("api/a_test.go")));
+    assert_eq!(report.planned.unwrap(), ["api: d.TestA"]);
 }
 
 #[track_caller]
@@ -62,6 +151,18 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         is(&pytest::FRAMEWORK, path, expected);
     }
     for (path, expected) in [
+        ("src/calc.test.ts", "test"),
+        ("test/calc.js", "test"),
+        ("src/__snapshots__/a.snap", "test"),
+        ("src/calc.ts", "-"),
+        ("src/contest.js", "-"),
+        ("vitest.config.ts", "config"),
+        ("package.json", "config"),
+        ("tsconfig.build.json", "config"),
+    ] {
+        is(&vitest::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
         ("tests/roman.rs", "test"),
         ("tests/it/main.rs", "test"),
         ("crates/a/tests/data/in.txt", "test"),
@@ -77,11 +178,26 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
     ] {
         is(&cargo::FRAMEWORK, path, expected);
     }
-}
-
-#[test]
-fn long_messages_are_cut_between_characters() {
-    let long = "é".repeat(MESSAGE_BYTES_MAX);
-    assert!(bounded_head(&long).len() <= MESSAGE_BYTES_MAX && bounded_tail(&long).len() <= MESSAGE_BYTES_MAX);
-    assert_eq!((bounded_head(" a "), bounded_tail(" a ")), ("a".to_owned(), "a".to_owned()));
+    for (path, expected) in [
+        ("src/test/java/demo/CalcTest.java", "test"),
+        ("core/src/test/resources/in.txt", "test"),
+        ("src/integrationTest/kotlin/ATest.kt", "test"),
+        ("src/main/java/demo/Calc.java", "-"),
+        ("src/main/java/demo/test/Calc.java", "-"),
+        ("core/pom.xml", "config"),
+        (".mvn/maven.config", "config"),
+        ("mvnw", "config"),
+        ("src/test/resources/junit-platform.properties", "config"),
+    ] {
+        is(&maven::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("app/src/test/java/demo/CalcTest.java", "test"),
+        ("app/build.gradle.kts", "config"),
+        ("gradle/libs.versions.toml", "config"),
+        ("gradle.properties", "config"),
+        ("src/main/java/demo/gradle/A.java", "-"),
+    ] {
+        is(&gradle::FRAMEWORK, path, expected);
+    }
 }

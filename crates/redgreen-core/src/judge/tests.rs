@@ -10,6 +10,7 @@
 //! `impl`, `mixed`, `stub`, `config`, `manifest` and `module` are the other classes.
 
 use super::*;
+use crate::report::Stage;
 use crate::verdict::VOCABULARY;
 use Phase::{Green, Red, Refactor};
 
@@ -24,6 +25,7 @@ fn report(words: &str) -> Report {
     let mut exit = None;
     for word in words.split_whitespace() {
         let load = |kind: LoadErrorKind, file: &str| LoadError {
+            stage: Stage::Collect,
             file: (file != "?").then(|| file.to_owned()),
             line: None,
             kind,
@@ -45,7 +47,7 @@ fn report(words: &str) -> Report {
         } else if word == "unstarted" {
             exit = Some(Exit::NotStarted);
         } else if word == "usage" {
-            report.outcome = Outcome::UsageError;
+            report.decided = Some(Outcome::UsageError);
             report.output_tail = "no such option: -q\n".to_owned();
         } else {
             report.tests.push(test(word));
@@ -542,4 +544,18 @@ fn a_great_suite_is_judged_in_one_go() {
     let verdict = judge(Refactor, Evidence { change: &code, before: &green, after: &red, targets: &[] });
     assert_eq!(verdict.reasons.len(), REASONS_MAX);
     assert!(verdict.reasons[REASONS_MAX - 1].sentence.ends_with("(and 19988 more)"));
+}
+
+#[test]
+fn the_deciding_line_shows_what_was_compared() {
+    for (message, line) in [
+        (
+            "assertion `left == right` failed\n  left: 3\n right: 4\n",
+            "assertion `left == right` failed (left: 3, right: 4)",
+        ),
+        ("assert 3 == 4\n +  where 3 = add(1, 2)", "assert 3 == 4"),
+        ("\n\n", "no message"),
+    ] {
+        assert_eq!(first_line(message), line);
+    }
 }

@@ -10,9 +10,11 @@ use anyhow::{Context, Result};
 use redgreen_core::framework::cargo::build::{self, Build, Package, TargetKind, TestBinary};
 use redgreen_core::framework::cargo::libtest::{self, Binary, Seen};
 use redgreen_core::framework::cargo::{self, doc_prefix, id_prefix};
-use redgreen_core::report::{Exit, Report};
+use redgreen_core::framework::invoke::Selection;
+use redgreen_core::report::Exit;
 
-use super::{Run, is_missing, read_report, tail};
+use super::invocation::read_report;
+use super::{Ran, Run, is_missing, tail};
 use crate::failure::Failure;
 use crate::process::{Output, Program};
 
@@ -24,30 +26,75 @@ const JSON: [&str; 5] = ["-Z", "unstable-options", "--format", "json", "--report
 /// variable run again, and half the dependencies compile twice; this stands in for rustdoc and unlocks only it.
 const RUSTDOC: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";
 
-pub(super) fn run(run: &Run<'_>) -> Result<Report> {
+pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
+    match selection {
+        Selection::All | Selection::Files(_) | Selection::One(_) => {}
+        // Left to cargo-nextest and cargo-llvm-cov, which do it in one process.
+        Selection::List | Selection::Coverage => return Ok(None),
+    }
     let packages = packages(run)?;
     let build = build_all(run)?;
     let mut words = build.words.clone();
     let mut binaries = Vec::new();
     for (number, binary) in build.binaries.iter().enumerate() {
-        let ran = run_binary(run, &packages, &build, binary, number)?;
+        let prefix = prefix_of(&packages, binary);
+        let Some(filter) = filter(selection, &prefix) else { continue };
+        let ran = run_binary(run, &packages, &build, Chosen { binary, number, prefix: &prefix, filter })?;
         words.push('\n');
         words.push_str(&ran.words);
         binaries.push(ran.binary);
     }
     for package in packages.iter().filter(|package| package.has_doc_tests()) {
-        binaries.extend(run_doc_tests(run, package, &build)?);
+        // A doc test's id has no line, so that rustdoc cannot be told to run it alone.
+        if filter(selection, &doc_prefix(&package.name)).is_some() {
+            binaries.extend(run_doc_tests(run, package, &build)?);
+        }
     }
     let mut report = cargo::report(build, binaries);
     report.command = "cargo test --workspace --no-fail-fast".to_owned();
     report.output_tail = tail(&words);
-    Ok(report)
+    Ok(Some(Ran { report, listed: Vec::new(), coverage: None }))
 }
 
-struct Ran {
+/// Which of a binary's tests to run: all, or the one of this name; `None` when none is meant.
+fn filter<'a>(selection: &'a Selection, prefix: &str) -> Option<Filter<'a>> {
+    match selection {
+        Selection::All | Selection::List | Selection::Coverage => Some(Filter::All),
+        Selection::One(id) => id.strip_prefix(prefix)?.strip_prefix("::").map(Filter::Exact),
+        Selection::Files(paths) => {
+            // `demo/tests/calc` is built from `tests/calc.rs` or `tests/calc/…`; unit tests are in the code's own files.
+            let stem = prefix.split_once('/').map(|(_, target)| target)?;
+            let meant = |path: &String| path.contains(&format!("{stem}.rs")) || path.contains(&format!("{stem}/"));
+            paths.iter().any(meant).then_some(Filter::All)
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Filter<'a> {
+    All,
+    Exact(&'a str),
+}
+
+/// A test binary that is to be run.
+#[derive(Clone, Copy)]
+struct Chosen<'a> {
+    binary: &'a TestBinary,
+    number: usize,
+    prefix: &'a str,
+    filter: Filter<'a>,
+}
+
+struct RanBinary {
     binary: Binary,
     /// What it printed beside its report, for a person.
     words: String,
+}
+
+fn prefix_of(packages: &[Package], binary: &TestBinary) -> String {
+    let package = packages.iter().find(|package| package.id == binary.package_id);
+    let name = package.map_or(binary.target.as_str(), |package| package.name.as_str());
+    id_prefix(name, binary.kind, &binary.target)
 }
 
 fn cargo(run: &Run<'_>) -> Program {
@@ -88,19 +135,24 @@ fn build_all(run: &Run<'_>) -> Result<Build> {
     Ok(build)
 }
 
-fn run_binary(run: &Run<'_>, packages: &[Package], build: &Build, binary: &TestBinary, number: usize) -> Result<Ran> {
+fn run_binary(run: &Run<'_>, packages: &[Package], build: &Build, chosen: Chosen<'_>) -> Result<RanBinary> {
+    let Chosen { binary, number, prefix, filter } = chosen;
     let package = packages.iter().find(|package| package.id == binary.package_id);
-    let name = package.map_or(binary.target.as_str(), |package| package.name.as_str());
-    let prefix = id_prefix(name, binary.kind, &binary.target);
     let program = environment(run, package, build, binary);
     if !has_harness(binary)? {
         let output = run.output(&program)?;
-        return Ok(Ran { binary: libtest::without_harness(&prefix, output.exit), words: tail(&output.stderr_text()) });
+        let binary = libtest::without_harness(prefix, output.exit);
+        return Ok(RanBinary { binary, words: tail(&output.stderr_text()) });
     }
     let log = run.scratch.join(format!("libtest-{number}.log"));
-    let output = run.output(&program.args(JSON).arg("--logfile").arg(&log).env(UNLOCK.0, UNLOCK.1))?;
-    let binary = libtest::parse(&prefix, seen(&output), &read_report(&log)?);
-    Ok(Ran { binary, words: tail(&output.stderr_text()) })
+    let program = program.args(JSON).arg("--logfile").arg(&log).env(UNLOCK.0, UNLOCK.1);
+    let program = match filter {
+        Filter::All => program,
+        Filter::Exact(name) => program.args(["--exact", name]),
+    };
+    let output = run.output(&program)?;
+    let binary = libtest::parse(prefix, seen(&output), &read_report(&log)?.unwrap_or_default());
+    Ok(RanBinary { binary, words: tail(&output.stderr_text()) })
 }
 
 fn seen(output: &Output) -> Seen<'_> {

@@ -1,5 +1,12 @@
-//! Real pytest and real cargo in small projects: what a person would say of the run is what the report says.
+//! Real runners in small projects: what a person would say of the run is what the report says. pytest and cargo are
+//! here, the others in a file each.
 
+mod go;
+mod javascript;
+mod unittest;
+mod vitest;
+
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -7,6 +14,8 @@ use std::time::{Duration, Instant};
 use redgreen::failure::{Code, Failure};
 use redgreen::process::Stop;
 use redgreen::runner::{Settings, detect};
+use redgreen_core::framework::FRAMEWORKS;
+use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Flag, LoadErrorKind, Outcome, Report};
 use tempfile::TempDir;
 
@@ -41,9 +50,42 @@ impl Project {
     }
 
     fn run_within(&self, timeout: Duration) -> Report {
-        let settings = Settings { timeout, cargo_target_dir: None, virtual_env: Some(venv()) };
-        detect(self.0.path()).unwrap().run(self.0.path(), &settings, &Stop::default()).unwrap()
+        let settings = Settings { timeout, ..settings() };
+        detect(self.0.path()).unwrap().run(self.0.path(), &Selection::All, &settings, &Stop::default()).unwrap()
     }
+
+    fn select(&self, selection: &Selection) -> Report {
+        detect(self.0.path()).unwrap().run(self.0.path(), selection, &settings(), &Stop::default()).unwrap()
+    }
+
+    fn one(&self, id: &str) -> String {
+        shown(&self.select(&Selection::One(id.to_owned())))
+    }
+
+    fn list(&self) -> Vec<String> {
+        detect(self.0.path()).unwrap().list(self.0.path(), &settings(), &Stop::default()).unwrap()
+    }
+}
+
+fn settings() -> Settings {
+    Settings { timeout: TIMEOUT, cargo_target_dir: None, virtual_env: Some(venv()), path: path() }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the tests' runners are on PATH")]
+fn path() -> Option<OsString> {
+    std::env::var_os("PATH")
+}
+
+/// Whether a runner is on this machine; one that is not is named and its test left out.
+fn is_installed(program: &str) -> bool {
+    let installed = std::env::split_paths(&path().unwrap_or_default()).any(|folder| folder.join(program).is_file());
+    if !installed {
+        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
+        {
+            eprintln!("SKIPPED: {program} is not on PATH");
+        }
+    }
+    installed
 }
 
 /// The virtual environment with pytest that `scripts/test` installs.
@@ -203,8 +245,8 @@ fn pytest_that_is_not_installed_is_the_environments_fault() {
     project.write(".venv/bin/python", "#!/bin/sh\necho \"No module named 'pytest'\" >&2\nexit 1\n");
     let python = project.0.path().join(".venv/bin/python");
     fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let settings = Settings { timeout: TIMEOUT, cargo_target_dir: None, virtual_env: None };
-    let error = detect(project.0.path()).unwrap().run(project.0.path(), &settings, &Stop::default()).unwrap_err();
+    let suite = detect(project.0.path()).unwrap();
+    let error = suite.run(project.0.path(), &Selection::All, &settings(), &Stop::default()).unwrap_err();
     let failure = error.downcast_ref::<Failure>().unwrap();
     assert_eq!(failure.code, Code::Environment);
     assert!(failure.next.as_deref().is_some_and(|next| next.ends_with("-m pip install pytest")));
@@ -215,7 +257,27 @@ fn a_project_without_tests_of_any_kind_is_told_what_was_looked_for() {
     let project = Project::new(&[("README.md", "")]);
     let error = detect(project.0.path()).unwrap_err();
     let failure = error.downcast_ref::<Failure>().unwrap();
-    assert_eq!((failure.code, failure.evidence.len()), (Code::Environment, 2));
+    assert_eq!((failure.code, failure.evidence.len()), (Code::Environment, FRAMEWORKS.len()));
+}
+
+#[test]
+fn pytest_runs_one_test_or_one_file_and_lists_without_running() {
+    let project = Project::new(&[
+        ("tests/test_a.py", "def test_a():\n    pass\ndef test_b():\n    assert 0\n"),
+        ("tests/test_c.py", "def test_c():\n    pass\n"),
+    ]);
+    assert_eq!(project.one("tests/test_a.py::test_a"), "Passed\nPassed tests/test_a.py::test_a");
+    assert_eq!(project.one("tests/test_a.py::test_z"), "UsageError");
+    let file = project.select(&Selection::Files(vec!["tests/test_c.py".to_owned()]));
+    assert_eq!(shown(&file), "Passed\nPassed tests/test_c.py::test_c");
+    let all = ["tests/test_a.py::test_a", "tests/test_a.py::test_b", "tests/test_c.py::test_c"];
+    assert_eq!(project.list(), all);
+}
+
+#[test]
+fn an_id_of_no_framework_is_a_run_without_tests() {
+    let project = Project::new(&[("tests/test_a.py", "def test_a():\n    pass\n")]);
+    assert_eq!(project.one("nothing at all"), "NoTests");
 }
 
 const ADD: &str = "pub fn add(a: i32, b: i32) -> i32 { a + b }\n";
@@ -337,6 +399,29 @@ fn cargo_runs_every_member_and_a_test_with_its_own_main() {
         &["Failed", "Failed b::fails", "Passed a/tests/it::here", "Passed b/tests/it::here", "Passed b/tests/own"],
     );
     assert_eq!(report.test("b::fails").unwrap().file.as_deref(), Some("b/src/lib.rs"));
+}
+
+#[test]
+fn cargo_runs_one_test_alone() {
+    let two = "#[test]\nfn adds() {}\n#[test]\nfn adds_more() { panic!() }\n";
+    let project = Project::rust(ADD, &[("tests/calc.rs", two), ("tests/other.rs", two)]);
+    assert_eq!(project.one("demo/tests/calc::adds"), "Passed\nPassed demo/tests/calc::adds");
+    assert_eq!(project.one("demo/tests/calc::nothing"), "NoTests");
+    let file = project.select(&Selection::Files(vec!["tests/other.rs".to_owned()]));
+    assert_eq!(shown(&file), "Failed\nFailed demo/tests/other::adds_more\nPassed demo/tests/other::adds");
+}
+
+#[test]
+fn packages_below_the_root_are_run_in_their_own_folder() {
+    let project = Project::new(&[
+        ("web/pytest.ini", "[pytest]\n"),
+        ("web/test_a.py", "import os\ndef test_a():\n    assert os.path.exists('pytest.ini')\n"),
+        ("api/pytest.ini", "[pytest]\n"),
+        ("api/test_a.py", "def test_a():\n    assert 0\n"),
+    ]);
+    let report = check(&project, &["Failed", "Failed api: test_a.py::test_a", "Passed web: test_a.py::test_a"]);
+    assert_eq!(report.test("api: test_a.py::test_a").unwrap().file.as_deref(), Some("api/test_a.py"));
+    assert_eq!(project.one("web: test_a.py::test_a"), "Passed\nPassed web: test_a.py::test_a");
 }
 
 #[test]

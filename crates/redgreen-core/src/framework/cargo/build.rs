@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use crate::framework::{bounded_head, bounded_tail};
-use crate::report::{Exit, LoadError, LoadErrorKind};
+use crate::format::{bounded_head, bounded_tail};
+use crate::report::{Exit, LoadError, LoadErrorKind, Stage};
 
 /// rustc's codes for something that is not there yet, or not there in this form: the natural first failure of a test
 /// written before the code.
@@ -219,7 +219,14 @@ pub fn parse_packages(stdout: &[u8]) -> Vec<Package> {
 
 /// A build that failed without one diagnostic: a build script, or the linker's absence.
 pub(super) fn unexplained(words: &str) -> LoadError {
-    LoadError { file: None, line: None, kind: LoadErrorKind::Other, code: None, message: words.to_owned() }
+    LoadError {
+        stage: Stage::Build,
+        file: None,
+        line: None,
+        kind: LoadErrorKind::Other,
+        code: None,
+        message: words.to_owned(),
+    }
 }
 
 impl Target {
@@ -249,6 +256,7 @@ fn load_error(diagnostic: Diagnostic) -> Option<LoadError> {
         None => bounded_head(&diagnostic.message),
     };
     Some(LoadError {
+        stage: Stage::Build,
         file: place.map(|span| span.file_name.clone()),
         line: place.map(|span| span.line_start),
         kind,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::framework::{bounded_head, bounded_tail};
+use crate::format::{bounded_head, bounded_tail};
 use crate::report::{Exit, Flag, Status, Test};
 
 /// How every event of libtest begins, wherever in a line it stands: what a test prints without a line end comes before.
@@ -84,7 +84,7 @@ pub fn without_harness(prefix: &str, exit: Exit) -> Binary {
         Exit::TimedOut => Status::TimedOut,
         Exit::Signal(_) | Exit::NotStarted => Status::Crashed,
     };
-    Binary { exit, finished: true, tests: vec![blank(prefix.to_owned(), status)], flags: Vec::new() }
+    Binary { exit, finished: true, tests: vec![Test::new(prefix, status)], flags: Vec::new() }
 }
 
 fn read(seen: Seen<'_>) -> Binary {
@@ -135,7 +135,7 @@ fn result(word: &str, event: &Event) -> Option<Test> {
         // "timeout" only warns that a test takes long; its result follows.
         _ => return None,
     };
-    let mut test = blank(event.name.clone()?, status);
+    let mut test = Test::new(event.name.clone()?, status);
     test.duration_ms = event.exec_time.map(|seconds| seconds * 1000.0);
     if let Some(output) = event.stdout.as_deref().filter(|_| status == Status::Failed) {
         explain(&mut test, output);
@@ -154,10 +154,6 @@ fn note(results: &mut BTreeMap<String, Test>, test: Test) {
     if replaces {
         results.insert(test.id.clone(), test);
     }
-}
-
-fn blank(id: String, status: Status) -> Test {
-    Test { id, status, file: None, line: None, message: None, exception: None, duration_ms: None }
 }
 
 /// Takes place and message from the text of a panic: `thread 'x' panicked at tests/calc.rs:10:5:` and what follows.

@@ -1,15 +1,15 @@
 //! Rows over captured reports of cargo: what was built, what ran, what it amounts to.
 
 use super::*;
-use crate::framework::samples::{JUNK, Sample, beginnings};
+use crate::framework::samples::{self, JUNK, beginnings};
 use crate::report::{Flag, LoadErrorKind, Status};
 use libtest::Seen;
 
 /// What a captured build says: `ok` or its errors as `kind code file:line`.
 #[track_caller]
 fn builds(name: &str, expected: &[&str]) {
-    let sample = Sample::one("cargo-build", name);
-    let build = build::parse(&sample.bytes("stdout"), "words", sample.exit());
+    let sample = samples::one("cargo-build", name);
+    let build = build::parse(sample.stdout.as_bytes(), "words", sample.exit());
     let succeeded = build.succeeded;
     let report = report(build, Vec::new());
     let mut seen: Vec<String> = report.load_errors.iter().map(error_line).collect();
@@ -54,9 +54,8 @@ fn log_of(tests: &[(&str, &str)]) -> Vec<u8> {
 }
 
 fn sample(name: &str, log: &[(&str, &str)]) -> Report {
-    let sample = Sample::one("libtest", name);
-    let stdout = sample.bytes("stdout");
-    let seen = Seen { exit: sample.exit(), stdout: &stdout, cut: false };
+    let sample = samples::one("libtest", name);
+    let seen = Seen { exit: sample.exit(), stdout: sample.stdout.as_bytes(), cut: false };
     report(built(), vec![libtest::parse("demo/tests/calc", seen, &log_of(log))])
 }
 
@@ -158,15 +157,15 @@ fn doc_tests_are_named_without_their_line_and_numbered_in_order() {
 
 #[test]
 fn output_that_breaks_off_is_never_a_pass_and_never_a_panic() {
-    for sample in Sample::all("cargo-build") {
-        let stdout = sample.bytes("stdout");
-        for beginning in beginnings(&stdout) {
-            let build = build::parse(beginning, "", Exit::Code(0));
+    for sample in samples::all("cargo-build") {
+        let stdout = sample.stdout.as_bytes();
+        for end in beginnings(stdout) {
+            let build = build::parse(&stdout[..end], "", Exit::Code(0));
             assert_ne!(report(build, Vec::new()).outcome, Outcome::Passed);
         }
     }
-    let stdout = Sample::one("libtest", "bootstrap_run_only").bytes("stdout");
-    for text in beginnings(&stdout).chain(JUNK.iter().copied()) {
+    let stdout = samples::one("libtest", "bootstrap_run_only").stdout.into_bytes();
+    for text in beginnings(&stdout).map(|end| &stdout[..end]).chain(JUNK.iter().copied()) {
         let seen = Seen { exit: Exit::Code(0), stdout: text, cut: false };
         assert_ne!(report(built(), vec![libtest::parse("demo", seen, text)]).outcome, Outcome::Passed);
         assert_ne!(report(built(), vec![libtest::parse_doc("demo", seen)]).outcome, Outcome::Passed);

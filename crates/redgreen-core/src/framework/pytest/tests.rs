@@ -1,37 +1,28 @@
 //! Rows over captured streams of pytest: what was collected, what ran, what it amounts to.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
-use crate::framework::samples::{JUNK, Sample, beginnings};
+use crate::framework::facts::Folder;
+use crate::framework::samples::{Check, JUNK};
+use crate::report::LoadErrorKind;
 
 const FINISH: &str = r#"{"event":"finish","exitstatus":0}"#;
 
-#[test]
-fn captured_runs_are_read_as_a_person_would() {
-    for sample in Sample::all("pytest") {
-        let report = parse(&sample.bytes("report.jsonl"), sample.exit());
-        let expected = sample.expected();
-        assert_eq!(json!(report.outcome), expected["outcome"], "{}", sample.name);
-        let tests: Value =
-            report.tests.iter().map(|test| (test.id.clone(), json!([test.status, test.file, test.line]))).collect();
-        assert_eq!(tests, expected["tests"], "{}", sample.name);
-        let loads: Value = report.load_errors.iter().map(|error| json!([error.file, error.kind, error.code])).collect();
-        assert_eq!(loads, expected["load_errors"], "{}", sample.name);
-    }
+fn read(stream: &[u8], exit: Exit) -> Report {
+    parse(&Captured { exit, reports: vec![(python::STREAM.to_owned(), stream.to_vec())], ..Captured::default() })
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_never_a_pass() {
-    for name in ["all_pass", "skipped", "missing_module"] {
-        let stream = Sample::one("pytest", name).bytes("report.jsonl");
-        for beginning in beginnings(&stream) {
-            let report = parse(beginning, Exit::Code(0));
-            assert_ne!(report.outcome, Outcome::Passed, "{} bytes of {name}", beginning.len());
-        }
-    }
+fn captured_runs_are_read_as_a_person_would() {
+    // A strict expectation that was not met is no exception.
+    Check::new("pytest-stream", parse).skips(&[("skipped", "exception")]).run();
+}
+
+#[test]
+fn junk_is_a_crash() {
     for junk in JUNK {
-        assert_eq!(parse(junk, Exit::Code(0)).outcome, Outcome::Crashed);
+        assert_eq!(read(junk, Exit::Code(0)).outcome, Outcome::Crashed);
     }
 }
 
@@ -45,7 +36,7 @@ fn check(phases: &[(&str, &str, Option<&str>)], expected: Status) {
             json!({"event": "phase", "id": "t.py::a", "when": when, "outcome": outcome, "exception": exception});
         stream.push_str(&format!("{phase}\n"));
     }
-    let report = parse(format!("{stream}{FINISH}\n").as_bytes(), Exit::Code(0));
+    let report = read(format!("{stream}{FINISH}\n").as_bytes(), Exit::Code(0));
     assert_eq!(report.test("t.py::a").unwrap().status, expected, "{phases:?}");
 }
 
@@ -77,7 +68,7 @@ fn a_test_that_passed_only_when_run_again_is_flaky() {
 #[track_caller]
 fn load_kind(chain: &[&str], expected: LoadErrorKind) {
     let event = json!({"event": "collect", "id": "t.py", "outcome": "failed", "exception": chain, "message": "m"});
-    let report = parse(format!("{event}\n").as_bytes(), Exit::Code(1));
+    let report = read(format!("{event}\n").as_bytes(), Exit::Code(1));
     assert_eq!(report.load_errors[0].kind, expected, "{chain:?}");
 }
 
@@ -95,6 +86,38 @@ fn the_cause_of_a_load_error_may_be_anywhere_in_the_chain() {
 #[test]
 fn a_file_that_skips_itself_is_shown_as_skipped() {
     let stream = format!("{{\"event\":\"collect\",\"id\":\"t.py\",\"outcome\":\"skipped\"}}\n{FINISH}\n");
-    let report = parse(stream.as_bytes(), Exit::Code(5));
+    let report = read(stream.as_bytes(), Exit::Code(5));
     assert_eq!((report.outcome, report.counts().skipped), (Outcome::Skipped, 1));
+}
+
+#[track_caller]
+fn invokes(tools: &[&str], files: &[&str], selection: &Selection, expected: &str) {
+    let tools = tools.iter().map(|tool| ((*tool).to_owned(), format!("/bin/{tool}"))).collect();
+    let folder = Folder { files: files.iter().map(|file| (*file).to_owned()).collect(), ..Folder::default() };
+    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools };
+    assert_eq!(invoke(&facts, selection).unwrap().call.words.join(" "), expected);
+}
+
+#[test]
+fn the_interpreter_is_the_projects_own_if_it_has_one() {
+    let rest = "-m pytest -p redgreen_pytest --continue-on-collection-errors --maxfail=0 -o cache_dir=/s/pytest-cache --rootdir=/p";
+    let all = &Selection::All;
+    invokes(&["python3", ".venv/bin/python"], &["uv.lock"], all, &format!("/bin/.venv/bin/python {rest}"));
+    invokes(&["python3", "uv"], &["uv.lock"], all, &format!("/bin/uv run python {rest}"));
+    invokes(&["python3", "poetry"], &["poetry.lock"], all, &format!("/bin/poetry run python {rest}"));
+    invokes(&["python3", "uv"], &[], all, &format!("/bin/python3 {rest}"));
+    invokes(&["python"], &[], &Selection::One("t.py::a[1 2]".to_owned()), &format!("/bin/python {rest} t.py::a[1 2]"));
+    invokes(&["python"], &[], &Selection::Files(vec!["t.py".to_owned()]), &format!("/bin/python {rest} t.py"));
+    invokes(&["python"], &[], &Selection::List, &format!("/bin/python {rest} --collect-only -q"));
+    let missing = invoke(&Facts::default(), all).unwrap_err();
+    assert!(matches!(missing, Unable::Missing(missing) if missing.what == "no python found to run pytest with"));
+}
+
+#[test]
+fn coverage_wraps_the_run_and_is_converted_afterwards() {
+    let tools = vec![("python3".to_owned(), "python3".to_owned())];
+    let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
+    let invocation = invoke(&facts, &Selection::Coverage).unwrap();
+    assert!(invocation.call.words.starts_with(&["python3", "-m", "coverage", "run"].map(str::to_owned)));
+    assert_eq!(invocation.after[0].call.words.last().unwrap(), "/s/coverage.lcov");
 }

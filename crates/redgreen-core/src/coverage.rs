@@ -1,0 +1,99 @@
+//! Which lines the tests reached, in one form for every tool. A tool that wrote nothing is "unknown", never 0 %.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::format::{cobertura, go_cover, lcov};
+
+/// A line beyond this is no line of a source file; bounds what a hostile report can make us keep.
+pub const LINE_MAX: u32 = 4_000_000;
+
+/// The lines of every file that could be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Coverage {
+    /// By path, as the tool wrote it.
+    pub files: BTreeMap<String, FileCoverage>,
+}
+
+/// How often each line was reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileCoverage {
+    pub lines: BTreeMap<u32, u64>,
+}
+
+/// What tools write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Lcov,
+    Cobertura,
+    GoCover,
+}
+
+impl Coverage {
+    /// Reads a tool's report; `None` when it names no line at all.
+    pub fn read(format: Format, bytes: &[u8]) -> Option<Coverage> {
+        let coverage = match format {
+            Format::Lcov => lcov::parse(bytes),
+            Format::Cobertura => cobertura::parse(bytes),
+            Format::GoCover => go_cover::parse(bytes),
+        };
+        (coverage.found() > 0).then_some(coverage)
+    }
+
+    pub fn found(&self) -> usize {
+        self.files.values().map(FileCoverage::found).sum()
+    }
+
+    pub fn hit(&self) -> usize {
+        self.files.values().map(FileCoverage::hit).sum()
+    }
+
+    /// `None` when there is nothing to reach.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of line counts")]
+    pub fn percent(&self) -> Option<f64> {
+        (self.found() > 0).then(|| self.hit() as f64 * 100.0 / self.found() as f64)
+    }
+
+    /// Adds to what is known of a line: tools may name a file, and a line, more than once.
+    pub fn add(&mut self, file: &str, line: u32, hits: u64) {
+        if line == 0 || line > LINE_MAX {
+            return;
+        }
+        let lines = match self.files.get_mut(file) {
+            Some(known) => &mut known.lines,
+            None => &mut self.files.entry(file.to_owned()).or_default().lines,
+        };
+        let known = lines.entry(line).or_default();
+        *known = known.saturating_add(hits);
+    }
+
+    /// One coverage of several tools.
+    pub fn merge(&mut self, other: Coverage) {
+        for (path, file) in other.files {
+            for (line, hits) in file.lines {
+                self.add(&path, line, hits);
+            }
+        }
+    }
+
+    /// The same with paths from a folder where they lie in it.
+    #[must_use]
+    pub fn relative_to(self, root: &str) -> Coverage {
+        let inside = |path: &str| path.strip_prefix(root)?.strip_prefix('/').map(str::to_owned);
+        let files = self.files.into_iter().map(|(path, file)| (inside(&path).unwrap_or(path), file)).collect();
+        Coverage { files }
+    }
+}
+
+impl FileCoverage {
+    pub fn found(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub fn hit(&self) -> usize {
+        self.lines.values().filter(|&&hits| hits > 0).count()
+    }
+}

@@ -1,0 +1,41 @@
+//! Cobertura's XML: `class filename=…` with `line number=… hits=…`.
+
+use super::xml::{self, Piece};
+use crate::coverage::Coverage;
+
+pub fn parse(bytes: &[u8]) -> Coverage {
+    let mut coverage = Coverage::default();
+    let mut file = None;
+    // Methods list lines a second time, with the same counts.
+    let mut in_method = false;
+    let complete = xml::read(bytes, |piece| match piece {
+        Piece::Open(element) if element.is("class") => file = element.attribute("filename"),
+        Piece::Open(element) if element.is("method") => in_method = true,
+        Piece::Open(element) if element.is("line") && !in_method => {
+            let number = element.attribute("number").and_then(|number| number.parse().ok());
+            let hits = element.attribute("hits").and_then(|hits| hits.parse().ok());
+            if let (Some(file), Some(number), Some(hits)) = (&file, number, hits) {
+                coverage.add(file, number, hits);
+            }
+        }
+        Piece::Close("method") => in_method = false,
+        Piece::Open(_) | Piece::Close(_) | Piece::Text(_) => {}
+    });
+    // Half a report would claim that the other half has no lines.
+    if complete { coverage } else { Coverage::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_classes_count_and_those_of_methods_do_not() {
+        let text = "<coverage><packages><package><classes><class filename='a.js'>\
+            <methods><method><lines><line number='1' hits='7'/></lines></method></methods>\
+            <lines><line number='1' hits='7'/><line number='2' hits='0'/></lines></class></classes></package></packages></coverage>";
+        let coverage = parse(text.as_bytes());
+        assert_eq!((coverage.found(), coverage.hit()), (2, 1));
+        assert_eq!(parse(&text.as_bytes()[..text.len() - 3]).found(), 0);
+    }
+}

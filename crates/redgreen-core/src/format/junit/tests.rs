@@ -1,0 +1,52 @@
+//! Rows over captured documents in every dialect: what each case is.
+
+use super::*;
+use crate::framework::captured::Captured;
+use crate::framework::samples::Check;
+
+/// What the document alone says; the outcome is the framework's to conclude.
+fn read(captured: &Captured, dialect: &Dialect) -> Report {
+    let documents: Vec<Document> = captured.files(".xml").map(parse).collect();
+    let mut report = captured.report("junit", &[]);
+    add(&mut report, dialect, &documents, |path| captured.relative(path));
+    report.conclude();
+    report
+}
+
+macro_rules! dialects {
+    ($($test:ident: $runner:literal, $dialect:expr, $skips:expr;)*) => {$(
+        #[test]
+        fn $test() {
+            let skips: &'static [(&'static str, &'static str)] = $skips;
+            Check::new($runner, |captured| read(captured, &$dialect)).reads(".xml").skips(skips).run();
+        }
+    )*};
+}
+
+const ALL: &[(&str, &str)] = &[("*", "outcome"), ("*", "kinds")];
+
+dialects! {
+    surefire: "maven-junit5", SUREFIRE, ALL;
+    gradle: "gradle-junit4", GRADLE, ALL;
+    junit_console: "junit-console", JUNIT_CONSOLE, ALL;
+    nextest: "cargo-nextest", NEXTEST, ALL;
+    phpunit: "phpunit", PHPUNIT, ALL;
+    bats: "bats", BATS, ALL;
+    catch2: "catch2", CATCH2, ALL;
+    ctest: "ctest-gtest", CTEST, ALL;
+    bun: "bun-test", BUN, ALL;
+    deno: "deno-test", DENO, ALL;
+    // A test that was interrupted is a case without a name, in a run that exits with 0.
+    pytest: "pytest", PYTEST, &[("*", "outcome"), ("*", "kinds"), ("pytest_exit0", "flips")];
+    xmlrunner: "unittest-xmlrunner", XMLRUNNER, ALL;
+}
+
+#[test]
+fn a_document_that_breaks_off_is_not_complete() {
+    let whole = "<testsuites><testsuite><testcase name=\"a\"/></testsuite></testsuites>";
+    assert!(parse(whole.as_bytes()).complete);
+    for end in 0..whole.len() {
+        assert!(!parse(&whole.as_bytes()[..end]).complete, "{end}");
+    }
+    assert!(!parse(b"<html></html>").complete);
+}

@@ -1,0 +1,163 @@
+//! The Test Anything Protocol: a plan, a line per test, subtests indented by four.
+
+use super::{bounded_head, bounded_tail, lines};
+
+/// Deeper nesting is taken for output.
+const DEPTH_MAX: usize = 32;
+const INDENT: usize = 4;
+
+/// A stream of TAP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tap {
+    /// How many tests the outermost plan announces; `None` without a plan.
+    pub planned: Option<usize>,
+    pub points: Vec<Point>,
+    pub bail_out: Option<String>,
+}
+
+/// One test line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    pub ok: bool,
+    pub number: Option<usize>,
+    pub description: String,
+    pub directive: Directive,
+    /// The YAML block or the comments after it.
+    pub diagnostic: String,
+    /// 0 for a test of the outermost plan.
+    pub depth: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Directive {
+    None,
+    Skip(String),
+    Todo(String),
+}
+
+impl Tap {
+    /// The plan was kept: as many tests as announced, and nobody gave up.
+    pub fn is_complete(&self) -> bool {
+        let outermost = self.points.iter().filter(|point| point.depth == 0).count();
+        self.planned == Some(outermost) && self.bail_out.is_none()
+    }
+}
+
+pub fn parse(bytes: &[u8]) -> Tap {
+    let mut tap = Tap::default();
+    let mut in_yaml = false;
+    for line in lines(bytes) {
+        let line = String::from_utf8_lossy(line);
+        let text = line.trim_start_matches(' ');
+        let depth = (line.len() - text.len()) / INDENT;
+        if in_yaml {
+            in_yaml = text != "...";
+            if in_yaml {
+                explain(&mut tap, text);
+            }
+        } else if text == "---" {
+            in_yaml = !tap.points.is_empty();
+        } else if let Some(reason) = text.strip_prefix("Bail out!") {
+            tap.bail_out = Some(bounded_head(reason));
+        } else if let Some(words) = text.strip_prefix('#') {
+            explain(&mut tap, words.trim());
+        } else if let Some(count) = plan(text).filter(|_| depth == 0) {
+            tap.planned = Some(count);
+        } else if let Some(point) = point(text, depth) {
+            tap.points.push(point);
+        }
+    }
+    tap
+}
+
+fn plan(text: &str) -> Option<usize> {
+    let count = text.strip_prefix("1..")?;
+    count.split([' ', '#']).next()?.parse().ok()
+}
+
+fn point(text: &str, depth: usize) -> Option<Point> {
+    let (ok, rest) = match text.strip_prefix("not ok") {
+        Some(rest) => (false, rest),
+        None => (true, text.strip_prefix("ok")?),
+    };
+    if depth > DEPTH_MAX || !(rest.is_empty() || rest.starts_with(' ')) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    let (number, rest) = rest.split_at(digits);
+    let (words, directive) = directive(rest.trim_start().trim_start_matches('-').trim_start());
+    Some(Point {
+        ok,
+        number: number.parse().ok(),
+        description: bounded_head(&words),
+        directive,
+        diagnostic: String::new(),
+        depth,
+    })
+}
+
+/// The description before an unescaped ` # `, and what follows it.
+fn directive(text: &str) -> (String, Directive) {
+    let plain = |text: &str| text.replace("\\#", "#").replace("\\\\", "\\");
+    for (at, _) in text.match_indices('#') {
+        let Some((before, after)) = text.split_at_checked(at) else { continue };
+        let words = after.trim_start_matches('#').trim_start();
+        let word: String = words.chars().take_while(char::is_ascii_alphabetic).collect();
+        let why = || bounded_head(words.get(word.len()..).unwrap_or_default());
+        let directive = match word.to_ascii_lowercase().as_str() {
+            "skip" | "skipped" => Directive::Skip(why()),
+            "todo" => Directive::Todo(why()),
+            _ => continue,
+        };
+        return (plain(before.trim_end()), directive);
+    }
+    (plain(text), Directive::None)
+}
+
+fn explain(tap: &mut Tap, words: &str) {
+    if let Some(point) = tap.points.last_mut().filter(|point| point.diagnostic.len() < super::MESSAGE_BYTES_MAX) {
+        if !point.diagnostic.is_empty() {
+            point.diagnostic.push('\n');
+        }
+        point.diagnostic.push_str(&bounded_tail(words));
+        point.diagnostic.truncate(point.diagnostic.floor_char_boundary(super::MESSAGE_BYTES_MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn reads(text: &str, complete: bool, expected: &[&str]) {
+        let tap = parse(text.as_bytes());
+        let shown = |point: &Point| {
+            let word = if point.ok { "ok" } else { "not ok" };
+            format!("{} {word} {} {:?} {}", point.depth, point.description, point.directive, point.diagnostic)
+        };
+        let shown: Vec<String> = tap.points.iter().map(shown).collect();
+        assert_eq!(
+            (shown.iter().map(String::as_str).collect::<Vec<_>>(), tap.is_complete()),
+            (expected.to_vec(), complete)
+        );
+    }
+
+    #[test]
+    fn points_plans_directives_and_diagnostics() {
+        reads(
+            "TAP version 13\n1..2\nok 1 - adds\nnot ok 2 wrong\n# at line 3\n",
+            true,
+            &["0 ok adds None ", "0 not ok wrong None at line 3"],
+        );
+        reads("1..1\nok 1 a # SKIP later\n", true, &["0 ok a Skip(\"later\") "]);
+        reads("1..1\nnot ok 1 a \\# b # TODO\n", true, &["0 not ok a # b Todo(\"\") "]);
+        reads("1..1\nnot ok 1 a\n  ---\n  error: x\n  ...\n", true, &["0 not ok a None error: x"]);
+        reads("    ok 1 - sub\nok 1 - top\n1..1\n", true, &["1 ok sub None ", "0 ok top None "]);
+        reads("1..2\nok 1\n", false, &["0 ok  None "]);
+        reads("ok 1\n", false, &["0 ok  None "]);
+        reads("1..1\nok 1\nBail out! no disk\n", false, &["0 ok  None "]);
+        reads("1..0\n", true, &[]);
+        reads("1..1\nokay\n", false, &[]);
+    }
+}

@@ -1,0 +1,324 @@
+//! go test, read from its JSON events; what did not compile, from the compiler's own lines.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::captured::Captured;
+use super::facts::{Evidence, Facts, Folder, Reach};
+use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::{Framework, How, Process, file_name};
+use crate::coverage::Format;
+use crate::format::go_json::{self, End, GoTest, Panic, Stream};
+use crate::format::{bounded_head, stream};
+use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Stage, Status, Test};
+
+pub const FRAMEWORK: Framework = Framework {
+    name: "go",
+    how: How::Process(Process { invoke, parse, list }),
+    looks_for: "go.mod",
+    detect,
+    reads: |_| false,
+    // `./...` ends where another go.mod begins.
+    reach: Reach::Package,
+    tools: &["go"],
+    is_id: |id| split_id(id).is_some(),
+    is_test_file: |path| path.ends_with("_test.go") || in_testdata(path),
+    is_runner_config: |path| matches!(file_name(path), "go.mod" | "go.sum" | "go.work" | "go.work.sum"),
+    litter: &["*.test", "*.prof"],
+};
+
+/// How the names of what `go test` runs begin.
+const TEST_NAMES: &[&str] = &["Test", "Example", "Fuzz"];
+/// Ahead of the run: the path and the folder of each module, because reports name packages, not folders.
+const MODULES: &str = "modules";
+const COVERAGE_FILE: &str = "cover.out";
+
+/// What the compiler and the loader say of something that is not there yet, or not there in this form.
+const MISSING_SYMBOL: &[&str] = &[
+    "undefined: ",
+    "undefined (type",
+    "has no field or method",
+    "is not in std",
+    "is not in GOROOT",
+    "cannot find package",
+    "cannot find module",
+    "no required module provides package",
+    "not enough arguments in call",
+    "too many arguments in call",
+    "not enough return values",
+    "assignment mismatch",
+    "cannot use ",
+    "missing method",
+    "not exported by package",
+];
+const SYNTAX: &[&str] = &["syntax error", "expected ", "missing ','", "illegal character", "not terminated"];
+
+fn detect(folder: &Folder) -> Evidence {
+    if folder.has("go.mod") { Evidence::Sure } else { Evidence::None }
+}
+
+fn in_testdata(path: &str) -> bool {
+    path.split('/').rev().skip(1).any(|folder| folder == "testdata")
+}
+
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+    let Some(go) = facts.tool("go") else {
+        return Err(Unable::Missing(Missing {
+            what: "go is not installed".to_owned(),
+            evidence: "the project has a go.mod, and no go was found on PATH".to_owned(),
+            next: "install Go: https://go.dev/dl".to_owned(),
+        }));
+    };
+    // Without -count=1 old results are replayed. Vet is a linter: its findings are not a failure to compile.
+    let call = Call::new([go, "test", "-json", "-count=1", "-vet=off"]);
+    let mut invocation = Invocation::new("go test", Call::default());
+    invocation.before.push(Step { name: MODULES, call: Call::new([go, "list", "-m", "-f", "{{.Path}} {{.Dir}}"]) });
+    invocation.call = match selection {
+        Selection::All => call.args(["./..."]),
+        // Go compiles and runs packages; a file alone would be a package of its own.
+        Selection::Files(paths) => call.args(packages_of(paths)),
+        Selection::One(id) => {
+            let (package, test) = split_id(id).unwrap_or((id, ""));
+            call.args(["-run", &pattern(test), package])
+        }
+        Selection::List => call.args(["-list", ".*", "./..."]),
+        Selection::Coverage => {
+            let file = facts.scratch(COVERAGE_FILE);
+            invocation.reports.push(ReportAt::Scratch(COVERAGE_FILE.to_owned()));
+            invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::GoCover });
+            call.args([&format!("-coverprofile={file}"), "-covermode=atomic", "./..."])
+        }
+    };
+    Ok(invocation)
+}
+
+fn packages_of(paths: &[String]) -> Vec<String> {
+    let folder = |path: &String| match path.rsplit_once('/') {
+        Some((folder, _)) => format!("./{folder}"),
+        None => ".".to_owned(),
+    };
+    let mut packages: Vec<String> = paths.iter().map(folder).collect();
+    packages.sort();
+    packages.dedup();
+    packages
+}
+
+/// `example.com/demo.TestT/one_two` is package `example.com/demo` and test `TestT/one_two`.
+fn split_id(id: &str) -> Option<(&str, &str)> {
+    let starts = TEST_NAMES.iter().flat_map(|name| id.match_indices(name)).map(|(at, _)| at);
+    let at = starts.filter(|&at| id.get(..at).is_some_and(|before| before.ends_with('.'))).min()?;
+    Some((id.get(..at.checked_sub(1)?)?, id.get(at..)?))
+}
+
+/// Each level of subtests is a pattern of its own.
+fn pattern(test: &str) -> String {
+    let quoted = |name: &str| {
+        let special = |letter: char| r"\.+*?()|[]{}^$".contains(letter);
+        name.chars().fold(String::new(), |mut quoted, letter| {
+            if special(letter) {
+                quoted.push('\\');
+            }
+            quoted.push(letter);
+            quoted
+        })
+    };
+    test.split('/').map(|name| format!("^{}$", quoted(name))).collect::<Vec<_>>().join("/")
+}
+
+fn parse(captured: &Captured) -> Report {
+    let mut report = captured.report(FRAMEWORK.name, &[]);
+    let stream = go_json::parse(&captured.stdout);
+    let modules = Modules::read(captured);
+    let nothing = stream.events == 0 && stream.plain.is_empty();
+    if captured.failed_step().is_some() || (nothing && captured.exit != Exit::Code(0)) {
+        report.decided = Some(Outcome::UsageError);
+        let step = captured.failed_step().map_or(&captured.stderr, |step| &step.stderr);
+        report.errors_outside.push(bounded_head(&String::from_utf8_lossy(step)));
+    }
+    let unbuilt = unbuilt(&stream);
+    if !unbuilt.is_empty() && unbuilt.iter().all(|package| package.starts_with('.')) {
+        // The pattern matched nothing that could be built: no module, no such folder.
+        report.decided = Some(Outcome::UsageError);
+    }
+    if !unbuilt.is_empty() {
+        report.stage(Stage::Build, false);
+        report.load_errors = load_errors(&stream, captured, &unbuilt);
+    }
+    add_tests(&mut report, &stream, &modules, captured.exit);
+    let ended = stream.packages.values().all(|package| package.end.is_some());
+    report.finished = ended && !captured.cut && (!stream.packages.is_empty() || !unbuilt.is_empty());
+    let failed = stream.packages.values().any(|package| package.end == Some(End::Fail));
+    if failed && unbuilt.is_empty() && !report.tests.iter().any(|test| test.status.is_failure()) {
+        let words = stream.packages.values().find(|package| package.end == Some(End::Fail));
+        let words = words.map(|package| package.output.trim()).unwrap_or_default();
+        report.errors_outside.push(format!("a package failed without a failing test: {words}"));
+    }
+    report.conclude();
+    report
+}
+
+/// The packages that were not built or not even loaded.
+fn unbuilt(stream: &Stream) -> Vec<String> {
+    let plain = stream.plain.iter().filter_map(|line| {
+        let (package, why) = line.strip_prefix("FAIL\t")?.split_once(' ')?;
+        matches!(why, "[build failed]" | "[setup failed]").then(|| package.to_owned())
+    });
+    let events = stream.packages.iter().filter(|(_, package)| {
+        let told = |words: &str| package.output.contains(words) && package.end == Some(End::Fail);
+        package.failed_build.is_some() || told("[build failed]") || told("[setup failed]")
+    });
+    plain.chain(events.map(|(name, _)| name.clone())).collect()
+}
+
+/// One for each line of the compiler's, or for each package when it says nothing that can be placed.
+fn load_errors(stream: &Stream, captured: &Captured, unbuilt: &[String]) -> Vec<LoadError> {
+    let mut texts: Vec<String> = stream.build_output.values().cloned().collect();
+    if texts.is_empty() {
+        texts.push(String::from_utf8_lossy(&captured.stderr).into_owned());
+    }
+    let mut errors: Vec<LoadError> = Vec::new();
+    for error in texts.iter().flat_map(|text| text.lines()).filter_map(|line| compiler_error(captured, line)) {
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+    }
+    if errors.is_empty() {
+        let words = texts.concat();
+        let of_package = |package: &String| load_error(Some(package.clone()), None, kind_of(&words), &words);
+        errors = unbuilt.iter().map(of_package).collect();
+    }
+    errors
+}
+
+/// `./calc_test.go:5:9: undefined: Subtract`, sometimes after `vet: ` or without a column.
+fn compiler_error(captured: &Captured, line: &str) -> Option<LoadError> {
+    let line = line.strip_prefix("vet: ").unwrap_or(line);
+    let (file, rest) = line.split_once(".go:")?;
+    let (number, rest) = rest.split_once(':')?;
+    let number = number.parse().ok()?;
+    let column = rest.split_once(": ").filter(|(column, _)| column.parse::<u32>().is_ok());
+    let words = column.map_or(rest, |(_, words)| words);
+    let file = captured.relative(&format!("{file}.go"));
+    Some(load_error(Some(file), Some(number), kind_of(words), words))
+}
+
+fn load_error(file: Option<String>, line: Option<u32>, kind: LoadErrorKind, words: &str) -> LoadError {
+    LoadError { stage: Stage::Build, file, line, kind, code: None, message: bounded_head(words) }
+}
+
+fn kind_of(words: &str) -> LoadErrorKind {
+    let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
+    if says(MISSING_SYMBOL) {
+        LoadErrorKind::MissingSymbol
+    } else if says(SYNTAX) {
+        LoadErrorKind::Syntax
+    } else {
+        LoadErrorKind::Other
+    }
+}
+
+fn add_tests(report: &mut Report, stream: &Stream, modules: &Modules, exit: Exit) {
+    // A test with subtests says nothing of its own, unless it failed and none of them did.
+    let mut worst_below: BTreeMap<(&str, &str), Status> = BTreeMap::new();
+    for test in &stream.tests {
+        let mut name = test.name.as_str();
+        while let Some((parent, _)) = name.rsplit_once('/') {
+            let worst = worst_below.entry((test.package.as_str(), parent)).or_insert(Status::Passed);
+            *worst = (*worst).max(status(test, exit));
+            name = parent;
+        }
+    }
+    for test in &stream.tests {
+        if test.ends.len() > 1 {
+            report.flag(Flag::DuplicateId);
+        }
+        if !test.started {
+            report.flag(Flag::ResultWithoutRun);
+        }
+        let status = status(test, exit);
+        match worst_below.get(&(test.package.as_str(), test.name.as_str())) {
+            Some(below) if below.is_failure() || !status.is_failure() => {}
+            Some(_) | None => report.tests.push(described(test, status, modules)),
+        }
+    }
+}
+
+fn status(test: &GoTest, exit: Exit) -> Status {
+    let ended_with = |end: End| test.ends.contains(&end);
+    match test.panic {
+        Some(Panic::TimedOut) if !ended_with(End::Pass) => Status::TimedOut,
+        Some(Panic::Panic) if !ended_with(End::Pass) => Status::Crashed,
+        _ if test.ends.is_empty() && exit == Exit::TimedOut => Status::TimedOut,
+        _ if test.ends.is_empty() => Status::Crashed,
+        _ if ended_with(End::Fail) => Status::Failed,
+        _ if ended_with(End::Skip) => Status::Skipped,
+        _ => Status::Passed,
+    }
+}
+
+fn described(test: &GoTest, status: Status, modules: &Modules) -> Test {
+    let mut shown = Test::new(format!("{}.{}", test.package, test.name), status);
+    shown.duration_ms = test.seconds.map(|seconds| seconds * 1000.0);
+    if status.is_failure() || status == Status::Skipped {
+        let words = if test.error.is_empty() { &test.output } else { &test.error };
+        shown.message = Some(bounded_head(words)).filter(|words| !words.is_empty());
+        let place = words.lines().find_map(place);
+        if let (Some((file, line)), Some(folder)) = (place, modules.folder_of(&test.package)) {
+            shown.file = Some(if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") });
+            shown.line = Some(line);
+        }
+    }
+    shown
+}
+
+/// `    calc_test.go:20: words`: the file's name alone, in the folder of its package.
+fn place(line: &str) -> Option<(&str, u32)> {
+    let (name, rest) = line.trim_start().split_once(".go:")?;
+    let (number, _) = rest.split_once(':')?;
+    let end = line.len() - line.trim_start().len() + name.len() + ".go".len();
+    let file = line.get(..end)?.trim_start();
+    (!file.contains([' ', '/'])).then_some((file, number.parse().ok()?))
+}
+
+/// The modules of the project: path and folder from where the run started.
+struct Modules(Vec<(String, String)>);
+
+impl Modules {
+    fn read(captured: &Captured) -> Self {
+        let step = captured.steps.iter().find(|step| step.name == MODULES);
+        let text = step.map(|step| String::from_utf8_lossy(&step.stdout).into_owned()).unwrap_or_default();
+        let module = |line: &str| {
+            let (path, folder) = line.split_once(' ')?;
+            let inside = folder.strip_prefix(captured.root.as_str())?;
+            Some((path.to_owned(), inside.trim_start_matches('/').to_owned()))
+        };
+        Self(text.lines().filter_map(module).collect())
+    }
+
+    fn folder_of(&self, package: &str) -> Option<String> {
+        let within = |(path, folder): &(String, String)| {
+            let rest = package.strip_prefix(path.as_str())?;
+            let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
+            let parts = [folder.as_str(), rest];
+            Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/"))
+        };
+        self.0.iter().filter_map(within).min_by_key(String::len)
+    }
+}
+
+/// `-list` prints the names package by package, as output of the package.
+fn list(captured: &Captured) -> Vec<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Printed {
+        package: String,
+        output: String,
+    }
+    let printed = stream::events::<Printed>(&captured.stdout);
+    let is_test = |line: &Printed| TEST_NAMES.iter().any(|name| line.output.starts_with(name));
+    printed.filter(is_test).map(|line| format!("{}.{}", line.package, line.output.trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests;

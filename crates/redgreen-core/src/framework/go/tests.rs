@@ -1,0 +1,76 @@
+//! Rows over captured runs of go test, and how it is started.
+
+use super::*;
+use crate::framework::captured::StepEnd;
+use crate::framework::samples::{self, Check};
+
+/// A flag that go does not know fails the package; only the words say why.
+const ALONE: &[(&str, Outcome)] = &[("bad_usage", Outcome::Errored)];
+
+#[test]
+fn captured_runs_of_1_19_are_read_as_a_person_would() {
+    // Before Go 1.20 output without a line end swallows a result.
+    const SWALLOWED: &[(&str, Outcome)] =
+        &[("bad_usage", Outcome::Errored), ("stdout_noise_no_newline", Outcome::Crashed)];
+    Check::new("go-test", parse).alone(SWALLOWED).run();
+}
+
+#[test]
+fn captured_runs_of_1_27_are_read_as_a_person_would() {
+    Check::new("go-test127", parse).alone(ALONE).run();
+}
+
+#[test]
+fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
+    for (runner, situation, expected) in [
+        ("go-test", "missing_function", LoadErrorKind::MissingSymbol),
+        ("go-test", "missing_module", LoadErrorKind::MissingSymbol),
+        ("go-test", "syntax_error", LoadErrorKind::Syntax),
+        ("go-test", "unused_import", LoadErrorKind::Other),
+        ("go-test127", "missing_function", LoadErrorKind::MissingSymbol),
+        ("go-test127", "syntax_error", LoadErrorKind::Syntax),
+        ("go-test127", "duplicate_func", LoadErrorKind::Other),
+    ] {
+        let report = parse(&samples::one(runner, situation).captured());
+        let error = report.load_errors.first().unwrap();
+        assert_eq!(error.kind, expected, "{runner} {situation}: {error:?}");
+        assert!(error.file.as_deref().is_some_and(|file| file.ends_with(".go") && !file.starts_with('.')), "{error:?}");
+    }
+}
+
+#[test]
+fn a_failure_is_placed_in_the_folder_of_its_package() {
+    let mut captured = samples::one("go-test127", "one_fail").captured();
+    let stdout = b"example.com/demo /project/sub\n".to_vec();
+    captured.steps.push(StepEnd { name: MODULES.to_owned(), exit: Exit::Code(0), stdout, stderr: Vec::new() });
+    let report = parse(&captured);
+    let wrong = report.test("example.com/demo.TestWrong").unwrap();
+    assert!(wrong.file.as_deref().is_some_and(|file| file.starts_with("sub/calc_test.go")), "{wrong:?}");
+}
+
+#[test]
+fn tests_are_listed_with_their_package() {
+    let ids = list(&samples::one("go-test127", "list_json").captured());
+    assert!(ids.iter().any(|id| id == "example.com/demo.TestAdds"), "{ids:?}");
+}
+
+#[track_caller]
+fn invokes(selection: &Selection, expected: &str) {
+    let facts = Facts { scratch: "/s".to_owned(), tools: vec![("go".to_owned(), "go".to_owned())], ..Facts::default() };
+    let words = invoke(&facts, selection).unwrap().call.words.join(" ");
+    assert_eq!(words, format!("go test -json -count=1 -vet=off {expected}"));
+}
+
+#[test]
+fn packages_are_run_and_tests_chosen_by_pattern() {
+    let one = |id: &str| Selection::One(id.to_owned());
+    invokes(&Selection::All, "./...");
+    invokes(&one("example.com/demo.TestAdds"), "-run ^TestAdds$ example.com/demo");
+    invokes(&one("a.b/c.TestT/one_two/1+1"), r"-run ^TestT$/^one_two$/^1\+1$ a.b/c");
+    invokes(
+        &Selection::Files(vec!["a_test.go".to_owned(), "x/b_test.go".to_owned(), "x/c_test.go".to_owned()]),
+        ". ./x",
+    );
+    invokes(&Selection::List, "-list .* ./...");
+    invokes(&Selection::Coverage, "-coverprofile=/s/cover.out -covermode=atomic ./...");
+}

@@ -1,0 +1,179 @@
+//! How a framework is started, as data: the program performs it and hands back what it [`Captured`](super::captured).
+
+/// What of a suite to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    All,
+    /// Paths relative to the folder, with `/`.
+    Files(Vec<String>),
+    /// A test by the id a report gave it.
+    One(String),
+    /// No test is run; the runner names those it would run.
+    List,
+    /// All, with the lines they reach.
+    Coverage,
+}
+
+/// One run of a framework.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    pub call: Call,
+    /// The command as a person would type it.
+    pub shown: String,
+    /// Files to write into the scratch folder beforehand.
+    pub inject: Vec<Injected>,
+    /// Files of the worktree, as in [`ReportAt::Tree`], that an older run left and this one would believe: removed
+    /// before it.
+    pub stale: Vec<&'static str>,
+    /// Builds and preparations; the first that fails ends the run.
+    pub before: Vec<Step>,
+    /// Conversions of what the run left behind; one that fails is only noted.
+    pub after: Vec<Step>,
+    pub reports: Vec<ReportAt>,
+    pub coverage: Option<CoverageAt>,
+    /// Tell what is not installed from a runner that wrote nothing.
+    pub probes: Vec<Probe>,
+}
+
+/// A program with its arguments and what is added to its environment, which is scrubbed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// The program first.
+    pub words: Vec<String>,
+    pub env: Vec<(String, String)>,
+}
+
+/// A process before or after the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub name: &'static str,
+    pub call: Call,
+}
+
+/// A reporter of ours: what the runner loads to tell us, line by line, what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Injected {
+    /// From the scratch folder, with `/`.
+    pub path: &'static str,
+    pub text: &'static str,
+}
+
+/// Where a report will be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportAt {
+    /// A file of the scratch folder: fresh by nature.
+    Scratch(String),
+    /// Files of the worktree, for runners that cannot be told where to write: `*` matches within a name, `**` any
+    /// folders. Those that exist are removed before the run, so that none is of an older one.
+    Tree(&'static str),
+}
+
+/// A coverage report in the scratch folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoverageAt {
+    pub file: String,
+    pub format: crate::coverage::Format,
+}
+
+/// Run when not one report was written: if it fails, the answer is not a report but that something is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    pub call: Call,
+    pub missing: Missing,
+}
+
+/// Something a person has to install.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    pub what: String,
+    pub evidence: String,
+    /// The command that puts it right.
+    pub next: String,
+}
+
+/// Why there is no invocation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unable {
+    Missing(Missing),
+    /// The runner has no such thing, and nothing is broken.
+    Unsupported(&'static str),
+}
+
+impl Call {
+    pub fn new<S: Into<String>>(words: impl IntoIterator<Item = S>) -> Self {
+        Self { words: words.into_iter().map(Into::into).collect(), env: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.words.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.env.push((name.to_owned(), value.into()));
+        self
+    }
+}
+
+impl Invocation {
+    pub fn new(shown: impl Into<String>, call: Call) -> Self {
+        Self {
+            call,
+            shown: shown.into(),
+            inject: Vec::new(),
+            stale: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            reports: Vec::new(),
+            coverage: None,
+            probes: Vec::new(),
+        }
+    }
+}
+
+/// Whether a path matches a pattern of [`ReportAt::Tree`].
+pub fn matches(pattern: &str, path: &str) -> bool {
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    let path: Vec<&str> = path.split('/').collect();
+    parts_match(&pattern, &path)
+}
+
+fn parts_match(pattern: &[&str], path: &[&str]) -> bool {
+    match (pattern, path) {
+        ([], []) => true,
+        (["**", rest @ ..], _) => (0..=path.len()).any(|skip| parts_match(rest, path.get(skip..).unwrap_or_default())),
+        ([part, rest @ ..], [name, names @ ..]) => part_matches(part, name) && parts_match(rest, names),
+        _ => false,
+    }
+}
+
+/// One `*` at most, which is all that runners need.
+fn part_matches(part: &str, name: &str) -> bool {
+    match part.split_once('*') {
+        None => part == name,
+        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_match_paths() {
+        let surefire = "**/target/surefire-reports/TEST-*.xml";
+        for (path, expected) in [
+            ("target/surefire-reports/TEST-demo.CalcTest.xml", true),
+            ("a/b/target/surefire-reports/TEST-x.xml", true),
+            ("target/surefire-reports/TEST-x.txt", false),
+            ("target/surefire-reports/old/TEST-x.xml", false),
+            ("TEST-x.xml", false),
+        ] {
+            assert_eq!(matches(surefire, path), expected, "{path}");
+        }
+        assert!(matches("**/build/test-results/*/TEST-*.xml", "build/test-results/test/TEST-a.xml"));
+        assert!(!matches("a*a", "a") && matches("a*a", "aba"));
+    }
+}

@@ -1,0 +1,131 @@
+//! What pytest and unittest share: the interpreter, the exceptions that mean "not there yet", the files.
+
+use super::facts::{Facts, Folder};
+use super::file_name;
+use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Step, Unable};
+use crate::coverage::Format;
+use crate::report::LoadErrorKind;
+
+/// In the order of choice: the project's own environment, the active one, then what PATH has.
+pub(super) const TOOLS: &[&str] =
+    &[".venv/bin/python", "venv/bin/python", "uv", "poetry", "$VIRTUAL_ENV/bin/python", "python3", "python"];
+
+/// Where both of our reporters write.
+pub(super) const STREAM: &str = "stream.jsonl";
+/// Bytecode in the worktree may be of a source that was there before: Python compares whole seconds and sizes only. (A
+/// cache folder of our own would be safe too, but python and pytest themselves would be compiled in every run.)
+const BYTECODE: &str = "**/__pycache__/*.pyc";
+const COVERAGE_FILE: &str = "coverage.lcov";
+
+pub(super) const LITTER: &[&str] = &["__pycache__/", ".pytest_cache/", "*.pyc"];
+
+const SYNTAX: &[&str] = &["SyntaxError", "IndentationError", "TabError"];
+const MISSING_SYMBOL: &[&str] = &["ImportError", "ModuleNotFoundError", "NameError", "AttributeError"];
+
+/// The interpreter that runs the project. A lock file's tool comes after an environment in the tree: the environment is
+/// what that tool made, and the tool may want the network first.
+pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
+    if let Some(python) = facts.first_tool(&[".venv/bin/python", "venv/bin/python"]) {
+        return Ok(Call::new([python]));
+    }
+    for (lock, tool) in [("uv.lock", "uv"), ("poetry.lock", "poetry")] {
+        if let Some(tool) = facts.tool(tool).filter(|_| facts.folder.has(lock)) {
+            return Ok(Call::new([tool, "run", "python"]));
+        }
+    }
+    match facts.first_tool(&["$VIRTUAL_ENV/bin/python", "python3", "python"]) {
+        Some(python) => Ok(Call::new([python])),
+        None => Err(Unable::Missing(Missing {
+            what: format!("no python found to run {runner} with"),
+            evidence: "looked for .venv and venv in the project, $VIRTUAL_ENV, python3 and python on PATH".to_owned(),
+            next: "install python 3, or create a virtual environment: python3 -m venv .venv".to_owned(),
+        })),
+    }
+}
+
+/// A run of our reporter, which writes to [`STREAM`].
+pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: Injected) -> Invocation {
+    let call = call
+        .env("PYTHONPATH", facts.scratch("plugins"))
+        .env("REDGREEN_REPORT", facts.scratch(STREAM))
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    let mut invocation = Invocation::new(shown, call);
+    invocation.inject.push(reporter);
+    invocation.stale.push(BYTECODE);
+    invocation.reports.push(ReportAt::Scratch(STREAM.to_owned()));
+    invocation
+}
+
+/// The interpreter with coverage.py around what it is to run.
+pub(super) fn under_coverage(facts: &Facts, python: Call) -> Call {
+    let data = format!("--data-file={}", facts.scratch("coverage"));
+    python.args(["-m", "coverage", "run", &data, "--source=."])
+}
+
+/// Has the measured lines written in a form that we read, and tells when coverage.py is not there.
+pub(super) fn add_coverage(invocation: &mut Invocation, facts: &Facts, python: &Call) {
+    let data = format!("--data-file={}", facts.scratch("coverage"));
+    let lcov = python.clone().args(["-m", "coverage", "lcov", &data, "-o", &facts.scratch(COVERAGE_FILE)]);
+    invocation.after.push(Step { name: "lcov", call: lcov });
+    invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
+    let words = python.words.join(" ");
+    invocation.probes.push(Probe {
+        call: python.clone().args(["-c", "import coverage"]),
+        missing: Missing {
+            what: format!("{words} cannot import coverage"),
+            evidence: String::new(),
+            next: format!("{words} -m pip install coverage"),
+        },
+    });
+}
+
+/// What a chain of exceptions says, and the one that says it: the cause may stand anywhere in it.
+pub(super) fn load_kind(chain: &[String]) -> (LoadErrorKind, Option<String>) {
+    let last_of = |names: &[&str]| chain.iter().rev().find(|class| names.contains(&class.as_str())).cloned();
+    match (last_of(SYNTAX), last_of(MISSING_SYMBOL)) {
+        (Some(class), _) => (LoadErrorKind::Syntax, Some(class)),
+        (None, Some(class)) => (LoadErrorKind::MissingSymbol, Some(class)),
+        (None, None) => (LoadErrorKind::Other, chain.last().cloned()),
+    }
+}
+
+/// The files that say which of the two runners a project means.
+pub(super) fn reads(path: &str) -> bool {
+    matches!(path, "pyproject.toml" | "setup.cfg" | "tox.ini")
+        || (path.starts_with("requirements") && path.ends_with(".txt"))
+        || is_test_file(path)
+}
+
+/// The project's tests are unittest's own, and nothing in it names pytest. What is installed on this machine does not
+/// count: a verdict must not depend on it.
+pub(super) fn is_for_unittest(folder: &Folder) -> bool {
+    let mut tests = folder.texts.iter().filter(|(path, text)| is_test_file(path) && !text.trim().is_empty()).peekable();
+    tests.peek().is_some()
+        && tests.all(|(_, text)| text.contains("unittest"))
+        && !folder.files.iter().any(|path| file_name(path).contains("pytest.") || file_name(path) == "conftest.py")
+        && !folder.texts.iter().any(|(_, text)| text.contains("pytest"))
+}
+
+pub(super) fn is_test_file(path: &str) -> bool {
+    let Some(stem) = file_name(path).strip_suffix(".py") else { return false };
+    let in_tests = path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "test");
+    stem.starts_with("test_") || stem.ends_with("_test") || stem == "conftest" || in_tests
+}
+
+pub(super) fn is_runner_config(path: &str) -> bool {
+    matches!(
+        file_name(path),
+        "pytest.ini"
+            | ".pytest.ini"
+            | "pytest.toml"
+            | ".pytest.toml"
+            | "pyproject.toml"
+            | "setup.cfg"
+            | "tox.ini"
+            | "setup.py"
+            | "noxfile.py"
+            | ".coveragerc"
+            | "sitecustomize.py"
+            | "usercustomize.py"
+    ) || path.ends_with(".pth")
+}

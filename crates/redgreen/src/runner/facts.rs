@@ -1,0 +1,135 @@
+//! Looks at a project for what the frameworks' rows want to know: files, a few texts, and which tools exist.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use redgreen_core::framework::FRAMEWORKS;
+use redgreen_core::framework::facts::{ACTIVE_ENVIRONMENT, Folder, LISTED_FOLDERS, MANIFESTS};
+
+use super::Settings;
+
+/// A file larger than this is not read for detection.
+const TEXT_BYTES_MAX: u64 = 1 << 20;
+/// Of one folder; a project shows what it is in fewer.
+const TEXTS_MAX: usize = 64;
+/// How deep packages lie below the root.
+const DEPTH_MAX: usize = 3;
+/// Beyond this many packages a project has to say which it means.
+const FOLDERS_MAX: usize = 100;
+/// Beyond this many folders we stop looking.
+const VISITS_MAX: usize = 5_000;
+
+/// Folders that hold other people's packages, or what a build left behind.
+const FOREIGN: &[&str] = &[
+    "node_modules",
+    "target",
+    "vendor",
+    "build",
+    "dist",
+    "venv",
+    "env",
+    "_build",
+    "deps",
+    "testdata",
+    "fixtures",
+    "third_party",
+    "site-packages",
+    "__pycache__",
+];
+
+/// The root first, then the packages below it in the order of their paths.
+pub(super) fn folders(project: &Path) -> Result<Vec<Folder>> {
+    let mut folders = vec![folder(project, "")?];
+    let mut waiting = vec![(PathBuf::new(), 0)];
+    let mut visits = 0;
+    while let Some((below, depth)) = waiting.pop() {
+        visits += 1;
+        if depth == DEPTH_MAX || visits > VISITS_MAX || folders.len() > FOLDERS_MAX {
+            continue;
+        }
+        for name in names(&project.join(&below), Want::Folders)? {
+            let foreign = name.starts_with('.') || FOREIGN.contains(&name.as_str());
+            if foreign {
+                continue;
+            }
+            let path = below.join(&name);
+            if MANIFESTS.iter().any(|manifest| project.join(&path).join(manifest).is_file()) {
+                folders.push(folder(project, &path.to_string_lossy())?);
+            }
+            waiting.push((path, depth + 1));
+        }
+    }
+    folders.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(folders)
+}
+
+fn folder(project: &Path, path: &str) -> Result<Folder> {
+    let place = project.join(path);
+    let mut files = names(&place, Want::Files)?;
+    for listed in LISTED_FOLDERS {
+        let inside = place.join(listed);
+        if inside.is_dir() {
+            files.extend(names(&inside, Want::Files)?.into_iter().map(|name| format!("{listed}/{name}")));
+        }
+    }
+    let mut texts = Vec::new();
+    for name in files.iter().filter(|name| FRAMEWORKS.iter().any(|row| (row.reads)(name))).take(TEXTS_MAX) {
+        let path = place.join(name);
+        if fs::metadata(&path).is_ok_and(|facts| facts.is_file() && facts.len() <= TEXT_BYTES_MAX) {
+            let text = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+            texts.push((name.clone(), String::from_utf8_lossy(&text).into_owned()));
+        }
+    }
+    Ok(Folder { path: path.to_owned(), files, texts })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Want {
+    Files,
+    Folders,
+}
+
+fn names(folder: &Path, want: Want) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {
+        let entry = entry.with_context(|| format!("list {}", folder.display()))?;
+        let kind = entry.file_type().with_context(|| format!("list {}", folder.display()))?;
+        // A link to a folder may lead in a circle, or out of the project.
+        let wanted = match want {
+            Want::Folders => kind.is_dir(),
+            Want::Files => !entry.path().is_dir(),
+        };
+        if wanted {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Where each of the tools that exist is.
+pub(super) fn tools(names: &[&str], project: &Path, folder: &Path, settings: &Settings) -> Vec<(String, String)> {
+    let found = |name: &&str| {
+        let path = match name.strip_prefix(ACTIVE_ENVIRONMENT) {
+            Some(inside) => settings.virtual_env.as_ref().map(|environment| environment.join(inside)),
+            None if name.contains('/') => {
+                above(project, folder).map(|place| place.join(name)).find(|path| path.exists())
+            }
+            None => on_path(name, settings.path.as_deref()),
+        };
+        let path = path.filter(|path| path.exists())?;
+        Some(((*name).to_owned(), path.to_str()?.to_owned()))
+    };
+    names.iter().filter_map(found).collect()
+}
+
+/// The folder and those above it, up to the project's root.
+fn above<'a>(project: &'a Path, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
+    folder.ancestors().take_while(move |place| place.starts_with(project))
+}
+
+fn on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    std::env::split_paths(path?).map(|folder| folder.join(name)).find(|file| file.is_file())
+}

@@ -1,0 +1,172 @@
+//! Performs an [`Invocation`]: writes what is injected, takes the steps before, starts the runner, collects what it
+//! left behind. It knows no framework.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use redgreen_core::coverage::Coverage;
+use redgreen_core::framework::captured::{Captured, StepEnd};
+use redgreen_core::framework::facts::Facts;
+use redgreen_core::framework::invoke::{Call, Invocation, Missing, ReportAt, matches};
+use redgreen_core::report::Exit;
+
+use super::Run;
+use crate::failure::Failure;
+use crate::process::{Output, Program};
+
+/// A report file larger than this is not a report.
+const REPORT_BYTES_MAX: u64 = 256 << 20;
+/// How many report files of a worktree are read.
+const TREE_REPORTS_MAX: usize = 20_000;
+/// How many entries of a worktree are looked at for reports.
+const TREE_ENTRIES_MAX: usize = 500_000;
+/// Folders of installed packages and of git: no report of ours is there, and more files than in all others together.
+const TREE_SKIPPED: &[&str] = &["node_modules", ".git", ".venv", "venv", "site-packages"];
+
+/// What came of an invocation.
+pub(super) struct Performed {
+    pub(super) captured: Captured,
+    pub(super) coverage: Option<Coverage>,
+    /// Everything that was printed, for a person.
+    pub(super) words: String,
+}
+
+pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> Result<Performed> {
+    let folder = Path::new(&facts.root);
+    for injected in &invocation.inject {
+        let path = run.scratch.join(injected.path);
+        fs::create_dir_all(path.parent().unwrap_or(run.scratch)).context("create a folder for a reporter")?;
+        fs::write(&path, injected.text).with_context(|| format!("write {}", injected.path))?;
+    }
+    remove_stale(folder, invocation)?;
+    let mut captured = Captured { root: facts.root.clone(), ..Captured::default() };
+    let mut words = String::new();
+    for step in &invocation.before {
+        let output = output(run, folder, &step.call)?;
+        words.push_str(&said(&output));
+        let exit = output.exit;
+        let (stdout, stderr) = (output.stdout, output.stderr);
+        captured.steps.push(StepEnd { name: step.name.to_owned(), exit, stdout, stderr });
+        if exit != Exit::Code(0) {
+            captured.exit = if exit == Exit::TimedOut { exit } else { Exit::NotStarted };
+            return Ok(Performed { captured, coverage: None, words });
+        }
+    }
+    let output = output(run, folder, &invocation.call)?;
+    words.push_str(&said(&output));
+    (captured.exit, captured.cut) = (output.exit, output.cut);
+    (captured.stdout, captured.stderr) = (output.stdout, output.stderr);
+    for report in &invocation.reports {
+        captured.reports.extend(read_reports(run, folder, report)?);
+    }
+    if captured.reports.is_empty() && captured.exit != Exit::TimedOut {
+        require(run, folder, invocation)?;
+    }
+    for step in &invocation.after {
+        words.push_str(&said(&self::output(run, folder, &step.call)?));
+    }
+    let coverage = match &invocation.coverage {
+        Some(at) => read_report(&run.scratch.join(&at.file))?
+            .and_then(|bytes| Coverage::read(at.format, &bytes))
+            .map(|coverage| coverage.relative_to(&facts.root)),
+        None => None,
+    };
+    Ok(Performed { captured, coverage, words })
+}
+
+fn output(run: &Run<'_>, folder: &Path, call: &Call) -> Result<Output> {
+    run.output(&program(run, folder, call))
+}
+
+fn program(run: &Run<'_>, folder: &Path, call: &Call) -> Program {
+    let (name, args) = call.words.split_first().map_or(("", &[][..]), |(name, args)| (name.as_str(), args));
+    let program = run.program(name).cwd(folder).args(args);
+    call.env.iter().fold(program, |program, (name, value)| program.env(name, value))
+}
+
+fn said(output: &Output) -> String {
+    [output.stdout_text(), output.stderr_text()].join("\n")
+}
+
+/// Tells a runner that is not installed from one that did not get as far as its report.
+fn require(run: &Run<'_>, folder: &Path, invocation: &Invocation) -> Result<()> {
+    for probe in &invocation.probes {
+        let probed = output(run, folder, &probe.call)?;
+        if !probed.success() {
+            let words = probed.stderr_text();
+            return Err(missing(&probe.missing).evidence(words.trim().lines().last().unwrap_or_default()).into());
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn missing(missing: &Missing) -> Failure {
+    let failure = Failure::environment(&missing.what).next(&missing.next);
+    if missing.evidence.is_empty() { failure } else { failure.evidence(&missing.evidence) }
+}
+
+/// A report's bytes by its name; one that is too large is as good as none.
+fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt) -> Result<Vec<(String, Vec<u8>)>> {
+    let paths = match report {
+        ReportAt::Scratch(name) => vec![(name.clone(), run.scratch.join(name))],
+        ReportAt::Tree(pattern) => in_tree(folder, pattern)?,
+    };
+    let mut reports = Vec::new();
+    for (name, path) in paths {
+        if let Some(bytes) = read_report(&path)? {
+            reports.push((name, bytes));
+        }
+    }
+    Ok(reports)
+}
+
+/// None when it was never opened, or is too large to be a report.
+pub(super) fn read_report(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::metadata(path) {
+        Ok(facts) if facts.len() <= REPORT_BYTES_MAX => {
+            fs::read(path).map(Some).with_context(|| format!("read report {}", path.display()))
+        }
+        Ok(_) | Err(_) => Ok(None),
+    }
+}
+
+/// What an older run left where this one will write would be taken for its own if it wrote nothing.
+fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
+    let reports = invocation.reports.iter().filter_map(|report| match report {
+        ReportAt::Scratch(_) => None,
+        ReportAt::Tree(pattern) => Some(*pattern),
+    });
+    for pattern in reports.chain(invocation.stale.iter().copied()) {
+        for (_, path) in in_tree(folder, pattern)? {
+            fs::remove_file(&path).with_context(|| format!("remove {} of an older run", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The files of the worktree that match, by their path within it.
+fn in_tree(folder: &Path, pattern: &str) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(String::new(), folder.to_owned())];
+    let mut seen = 0;
+    while let Some((below, path)) = waiting.pop() {
+        let Ok(entries) = fs::read_dir(&path) else { continue };
+        for entry in entries.flatten() {
+            seen += 1;
+            ensure!(seen <= TREE_ENTRIES_MAX, "more than {TREE_ENTRIES_MAX} files in {}", folder.display());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let within = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && !TREE_SKIPPED.contains(&name.as_str()) => {
+                    waiting.push((within, entry.path()));
+                }
+                Ok(kind) if kind.is_file() && matches(pattern, &within) => found.push((within, entry.path())),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    ensure!(found.len() <= TREE_REPORTS_MAX, "more than {TREE_REPORTS_MAX} files {pattern} in {}", folder.display());
+    found.sort();
+    Ok(found)
+}
