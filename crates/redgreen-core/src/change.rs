@@ -1,11 +1,15 @@
 //! A diff as data: which paths changed, and what each of them is to the phases.
 
+mod manifest;
+mod python_library;
+
 use serde::{Deserialize, Serialize};
 
 use crate::framework::Framework;
 use crate::phase::Phase;
 use crate::syntax::{self, ItemChange, Language};
 use crate::test_list;
+use crate::verdict::{Code, Reason};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
@@ -82,6 +86,42 @@ pub fn look_closer(phase: Phase, class: Class, path: &str, old: &str, new: &str)
         (Phase::Green, Class::Mixed) if touches_tests(path, old, new) => Class::Test,
         _ => class,
     }
+}
+
+/// What a change of a manifest does to the test runner.
+pub fn manifest_ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reason> {
+    manifest::ruling(phase, path, old, new)
+}
+
+/// New files that runners load by themselves, at a place where they reach tests that were there before (`known`).
+pub fn hooks_added(phase: Phase, change: &Change, known: &[&str]) -> Vec<Reason> {
+    let code = match phase {
+        Phase::Green => Code::GreenConfigChanged,
+        Phase::Refactor => Code::RefactorConfigChanged,
+        Phase::Plan | Phase::Red | Phase::Complete => return Vec::new(),
+    };
+    let mut reasons = Vec::new();
+    for added in change.paths.iter().filter(|changed| changed.kind == Kind::Added) {
+        let (folder, name) = added.path.rsplit_once('/').unwrap_or(("", &added.path));
+        let reaches = |path: &&&str| folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let hook = name == "conftest.py" || added.path.split('/').any(|part| part == "__mocks__");
+        if hook && known.iter().find(reaches).is_some() {
+            let sentence = format!("{} is new, and changes how the tests that were there run", added.path);
+            reasons.push(Reason::new(code, sentence).place(Some(&added.path), None));
+        }
+    }
+    reasons
+}
+
+/// The module of Python's own library that a file would be imported instead of.
+pub fn shadowed_module(path: &str) -> Option<&str> {
+    let inner = ["src/", "lib/"].iter().find_map(|root| path.strip_prefix(root)).unwrap_or(path);
+    let module = match inner.split_once('/') {
+        Some((package, "__init__.py")) => package,
+        Some(_) => return None,
+        None => inner.strip_suffix(".py")?,
+    };
+    python_library::MODULES.contains(&module).then_some(module)
 }
 
 fn touches_tests(path: &str, old: &str, new: &str) -> bool {

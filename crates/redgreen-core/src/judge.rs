@@ -56,6 +56,61 @@ pub fn carry(before: &Report, after: &Report) -> Report {
     carried
 }
 
+/// The tests a phase is about: what RED found to fail, and at GREEN, where RED did not compile, what is new since.
+pub fn asked_for(
+    phase: Phase,
+    before: &Report,
+    after: &Report,
+    verdict: &Verdict,
+    targets: Option<&[String]>,
+) -> Vec<String> {
+    match (phase, targets) {
+        (Phase::Red, _) => verdict.targets.clone(),
+        (_, Some(targets)) if !targets.is_empty() => targets.to_vec(),
+        _ => {
+            let before = Seen::of(before);
+            let passed_before = |id: &str| before.test(id).is_some_and(|test| !test.status.is_failure());
+            let news = after.tests.iter().filter(|test| test.status == Status::Passed && !passed_before(&test.id));
+            news.map(|test| test.id.clone()).collect()
+        }
+    }
+}
+
+/// Tests that passed before and fail now, and that nobody asked for.
+pub fn newly_failing(before: &Report, after: &Report, targets: &[String]) -> Vec<Test> {
+    let before = Seen::of(before);
+    let passed = |id: &str| before.test(id).is_some_and(|test| test.status == Status::Passed);
+    let broken = after.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
+    broken.filter(|test| !targets.contains(&test.id)).cloned().collect()
+}
+
+/// Takes from `blamed` what passes in another run of the same tree, and writes that into the report.
+pub fn excuse(after: &mut Report, again: &Report, blamed: &mut Vec<Test>) -> bool {
+    let passing = |test: &Test| again.test(&test.id).filter(|now| now.status == Status::Passed).cloned();
+    let excused: Vec<Test> = blamed.iter().filter_map(passing).collect();
+    blamed.retain(|test| !excused.iter().any(|now| now.id == test.id));
+    for now in &excused {
+        for test in after.tests.iter_mut().filter(|test| test.id == now.id) {
+            *test = now.clone();
+        }
+    }
+    if !after.tests.iter().any(|test| test.status.is_failure()) && !excused.is_empty() {
+        (after.outcome, after.exit) = (Outcome::Passed, Exit::Code(0));
+    }
+    !excused.is_empty()
+}
+
+/// The report with the tests that were run on their own beside it.
+pub fn with_extra(mut after: Report, extra: Report) -> Report {
+    let known: HashSet<String> = after.tests.iter().map(|test| test.id.clone()).collect();
+    after.tests.extend(extra.tests.into_iter().filter(|test| !known.contains(&test.id)));
+    after.load_errors.extend(extra.load_errors);
+    if extra.outcome != Outcome::Passed {
+        (after.outcome, after.exit) = (extra.outcome, extra.exit);
+    }
+    after
+}
+
 /// A report whose tests are found by id without a walk through all of them.
 struct Seen<'a> {
     report: &'a Report,
@@ -138,6 +193,7 @@ fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
         reasons: bounded(reasons),
         targets: failing.iter().map(|test| test.id.clone()).collect(),
         standing: None,
+        notes: Vec::new(),
     }
 }
 

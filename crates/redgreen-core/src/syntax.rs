@@ -39,11 +39,11 @@ pub use item::{Item, Marker, items};
 pub use language::{ItemKind, Language};
 pub use mutants::{Mutant, mutants};
 pub use overlay::overlay_tests;
-pub use perturb::{Edit, How, Perturbations, Perturbed, perturb};
-pub use resolve::{Package, Project, resolve};
+pub use perturb::{Edit, Extent, How, Perturbations, Perturbed, impossible, perturb};
+pub use resolve::{Package, Project, package_name, resolve};
 pub use smell::{Finding, Smell};
 pub use stub::is_stub;
-pub use suspicion::{Suspect, Suspicion, shared_literals, suspicious};
+pub use suspicion::{Suspect, Suspicion, added_lines, shared_literals, suspicious};
 pub use tree::SOURCE_BYTES_MAX;
 
 #[cfg(test)]

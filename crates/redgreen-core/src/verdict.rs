@@ -13,6 +13,9 @@ pub struct Verdict {
     /// How far the work is; `None` when it may not be built upon and has to be rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
+    /// What a reader should know beside the reasons: what could not be tried, what the tests did not notice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +145,16 @@ vocabulary! {
     RedTouchesImplementation "red.touches_implementation" Test
         "code was written before its test was accepted" "change tests only; the code comes next";
 
+    RedUnrelatedSymbol "red.unrelated_symbol" Test
+        "the test asks for something that is no part of the feature and does not exist"
+        "use only what the project has, or what the brief asks for";
+    RedNoCall "red.no_call" Test
+        "the new test does not call the code it is about" "call the code, and look at what it gives back";
+    RedNoAssertion "red.no_assertion" Test
+        "the new test passes with code that does nothing" "assert what the code has to do";
+    RedFlaky "red.flaky" Test
+        "the new test fails at one time and passes at another" "write a test whose result does not change by itself";
+
     GreenPasses "green.passes" Nobody
         "every test of the run passes, and none is missing" "improve the code, or leave it";
     GreenStillFailing "green.still_failing" Code
@@ -160,6 +173,11 @@ vocabulary! {
         "the test runner's configuration was changed while making tests pass" "leave the configuration as it is";
     GreenReportIncomplete "green.report_incomplete" Code
         "exit code, report and list of tests do not agree that the run finished" "let the run come to its end";
+    GreenNotDiscriminating "green.not_discriminating" Code
+        "the tests do not tell right from wrong any more: they pass where they have to fail"
+        "let the code give plain values that a test can compare, and leave the test runner alone";
+    GreenSuspicious "green.suspicious" Code
+        "the code looks at who is asking: at the tests, the test runner or the call stack" "write code that does not know of its tests";
     GreenTimedOut "green.timed_out" Code
         "the suite did not end within its time limit" "make the code end";
     GreenLint "green.lint" Code
@@ -182,6 +200,11 @@ vocabulary! {
     RefactorLint "refactor.lint" Code
         "the project's linter finds something it did not find before" "correct what it says";
 
+    EnvironmentChanged "environment.changed" Code
+        "installed packages or tools are not what they were before the work, and no manifest says why"
+        "put the environment back, or declare the dependency";
+    EnvironmentPlanted "environment.planted" Code
+        "a new file takes the place of a part of the language or of the test runner" "give it another name";
     ChangeSubmodule "change.submodule" Code
         "the change is inside a submodule or a nested repository, which this repository cannot hold"
         "keep the change inside this repository";
@@ -190,16 +213,24 @@ vocabulary! {
 }
 
 impl Verdict {
+    fn of(decision: Decision, reasons: Vec<Reason>) -> Self {
+        Self { decision, reasons, targets: Vec::new(), standing: None, notes: Vec::new() }
+    }
+
     pub fn accepted(reason: Reason) -> Self {
-        Self { decision: Decision::Accepted, reasons: vec![reason], targets: Vec::new(), standing: None }
+        Self::of(Decision::Accepted, vec![reason])
     }
 
     pub fn refused(reasons: Vec<Reason>) -> Self {
-        Self { decision: Decision::Refused, reasons, targets: Vec::new(), standing: None }
+        Self::of(Decision::Refused, reasons)
     }
 
     pub fn undecided(reason: Reason) -> Self {
-        Self { decision: Decision::Undecided, reasons: vec![reason], targets: Vec::new(), standing: None }
+        Self::of(Decision::Undecided, vec![reason])
+    }
+
+    pub fn undecided_all(reasons: Vec<Reason>) -> Self {
+        Self::of(Decision::Undecided, reasons)
     }
 
     pub fn first(&self) -> Option<&Reason> {

@@ -6,6 +6,7 @@ mod decide;
 mod demo;
 mod history;
 mod init;
+mod judge;
 mod repair_notes;
 mod resume;
 mod rollback;
@@ -85,6 +86,7 @@ enum Verb {
     Rollback(rollback::Args),
     Salvage(salvage::Args),
     RepairNotes(repair_notes::Args),
+    Judge(judge::Args),
     Init(init::Args),
     Demo(demo::Args),
     Bench(bench::Args),
@@ -154,6 +156,7 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Rollback(args) => args.perform(&desk),
         Verb::Salvage(args) => args.perform(&desk),
         Verb::RepairNotes(args) => args.perform(&desk),
+        Verb::Judge(args) => args.perform(&desk),
         Verb::Init(args) => args.perform(&desk),
         Verb::Demo(args) => args.perform(&desk),
         Verb::Bench(args) => args.perform(&desk),

@@ -93,6 +93,9 @@ pub struct Environment {
     pub virtual_env: Option<PathBuf>,
     pub kill_at: Option<String>,
     pub path: Option<std::ffi::OsString>,
+    pub home: Option<PathBuf>,
+    pub cargo_home: Option<PathBuf>,
+    pub rustup_home: Option<PathBuf>,
 }
 
 impl Environment {
@@ -101,6 +104,8 @@ impl Environment {
     pub fn read() -> Result<Self> {
         let text = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let path = |name: &str| text(name).map(PathBuf::from);
+        let home = directories::BaseDirs::new().map(|known| known.home_dir().to_owned());
+        let in_home = |name: &str| home.as_ref().map(|home| home.join(name));
         let max_retries = match text("TDD_MAX_RETRIES") {
             None => None,
             Some(value) => Some(value.to_str().and_then(|value| value.trim().parse().ok()).ok_or_else(|| {
@@ -116,6 +121,9 @@ impl Environment {
             virtual_env: path("VIRTUAL_ENV"),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),
             path: text("PATH"),
+            cargo_home: path("CARGO_HOME").or_else(|| in_home(".cargo")),
+            rustup_home: path("RUSTUP_HOME").or_else(|| in_home(".rustup")),
+            home,
         })
     }
 

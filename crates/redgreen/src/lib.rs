@@ -13,4 +13,5 @@ pub mod process;
 pub mod room;
 pub mod runner;
 pub mod sandbox;
+pub mod trial;
 pub mod view;

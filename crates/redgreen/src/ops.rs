@@ -6,6 +6,7 @@ pub mod decide;
 pub mod demo;
 pub mod history;
 pub mod init;
+pub mod judge;
 pub mod notes;
 pub mod resume;
 pub mod rollback;

@@ -126,7 +126,7 @@ impl Room {
         if let Some(build) = &surroundings.build {
             fs::create_dir_all(build).with_context(|| format!("create {}", build.display()))?;
         }
-        let packages = surroundings.dependencies.folders.iter().map(|folder| folder.place.clone()).collect();
+        let packages = surroundings.dependencies.folders.iter().filter_map(|folder| folder.place.clone()).collect();
         let layout = Layout::new(place.join("tree"), packages).with_context(act)?;
         let mut room = Self { place, layout, surroundings, facts: RoomFacts::default() };
         room.change_to(git, tree, options)?;
@@ -176,6 +176,20 @@ impl Room {
         self.layout.root()
     }
 
+    /// A folder of the room that is not part of the tree.
+    pub fn scratch(&self) -> PathBuf {
+        self.place.join("tmp")
+    }
+
+    pub fn build(&self) -> Option<&Path> {
+        self.surroundings.build.as_deref()
+    }
+
+    /// Has build output go elsewhere from now on.
+    pub fn build_in(&mut self, folder: &Path) {
+        self.surroundings.build = Some(folder.to_owned());
+    }
+
     /// What a program in the room knows, and all it knows.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let around = &self.surroundings;
@@ -210,6 +224,22 @@ impl Room {
         self.environment().into_iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
+    /// A tool that was found before, or a program on what is left of PATH.
+    pub fn tool(&self, name: &str) -> Option<PathBuf> {
+        let tools = &self.surroundings.tools;
+        let on_path = || tools.path.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
+        tools.get(name).map(|tool| tool.path.clone()).or_else(on_path)
+    }
+
+    /// Where a path of the room really is: folders of packages are elsewhere.
+    pub fn really(&self, path: &Path) -> PathBuf {
+        let below = |folder: &DependencyFolder| {
+            let inside = path.strip_prefix(self.folder().join(folder.place.as_ref()?)).ok()?;
+            Some(folder.from.join(inside))
+        };
+        self.surroundings.dependencies.folders.iter().find_map(below).unwrap_or_else(|| path.to_owned())
+    }
+
     /// The fence around the room: itself may be changed, what it needs is seen, the user's own is not there.
     pub fn fence(&self, sandbox: &Sandbox, network: Network) -> Fence {
         let around = &self.surroundings;
@@ -221,7 +251,9 @@ impl Room {
         shown.extend(cargo);
         let present = || around.dependencies.folders.iter().filter(|folder| folder.from.is_dir());
         let bound = match sandbox.binds() {
-            true => present().map(|one| Bound { from: one.from.clone(), to: self.folder().join(&one.place) }).collect(),
+            true => present()
+                .filter_map(|one| Some(Bound { from: one.from.clone(), to: self.folder().join(one.place.as_ref()?) }))
+                .collect(),
             false => Vec::new(),
         };
         shown.extend(present().map(|folder| folder.from.clone()));
@@ -259,8 +291,9 @@ impl Room {
     /// A folder to lay packages over, or a link to them where that cannot be done.
     fn place_dependencies(&self, sandbox: &Sandbox) -> Result<()> {
         for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.is_dir()) {
-            let place = self.folder().join(&folder.place);
-            let act = || format!("bring in {}", folder.place.display());
+            let Some(below) = &folder.place else { continue };
+            let place = self.folder().join(below);
+            let act = || format!("bring in {}", below.display());
             // An earlier run may have put something of its own here.
             if place.is_symlink() {
                 fs::remove_file(&place).with_context(act)?;

@@ -19,6 +19,8 @@ use redgreen_core::report::{Outcome, Report};
 
 use crate::failure::Failure;
 use crate::process::{Limits, Output, Program, Stop};
+use crate::room::{Request, Room};
+use crate::sandbox::{Network, Sandbox};
 
 /// What is kept of each stream of a test process; beyond it the middle is dropped and the run does not count.
 const OUTPUT_BYTES_MAX: usize = 64 << 20;
@@ -70,6 +72,36 @@ pub struct Suite {
     found: Vec<Found>,
 }
 
+/// Where tests run.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// In a folder, with the user's rights and in the user's surroundings, but for what is scrubbed.
+    Open(&'a Path),
+    /// In a clean room, behind a fence.
+    Room(&'a Room, &'a Sandbox),
+}
+
+impl<'a> From<&'a Path> for Place<'a> {
+    fn from(folder: &'a Path) -> Self {
+        Self::Open(folder)
+    }
+}
+
+impl<'a> From<&'a PathBuf> for Place<'a> {
+    fn from(folder: &'a PathBuf) -> Self {
+        Self::Open(folder)
+    }
+}
+
+impl<'a> Place<'a> {
+    pub fn folder(self) -> &'a Path {
+        match self {
+            Self::Open(folder) => folder,
+            Self::Room(room, _) => room.folder(),
+        }
+    }
+}
+
 /// What a run needs to know beside the project.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -81,6 +113,8 @@ pub struct Settings {
     pub virtual_env: Option<PathBuf>,
     /// Where programs are looked for: the user's PATH.
     pub path: Option<OsString>,
+    /// Told to the tests on top of their surroundings.
+    pub variables: Vec<(OsString, OsString)>,
 }
 
 /// What a run showed.
@@ -124,8 +158,14 @@ impl Suite {
 
     /// Runs what is selected and says what was seen; a failing test is an answer, not an error. An id or a file that
     /// belongs to none of the frameworks is a run without tests.
-    pub fn run(&self, workdir: &Path, selection: &Selection, settings: &Settings, stop: &Stop) -> Result<Report> {
-        let ran = self.each(workdir, selection, settings, stop)?;
+    pub fn run<'a>(
+        &self,
+        place: impl Into<Place<'a>>,
+        selection: &Selection,
+        settings: &Settings,
+        stop: &Stop,
+    ) -> Result<Report> {
+        let ran = self.each(place.into(), selection, settings, stop)?;
         if ran.is_empty() {
             return Ok(Report { finished: true, outcome: Outcome::NoTests, ..Report::default() });
         }
@@ -133,14 +173,24 @@ impl Suite {
     }
 
     /// The ids of all tests, without running one; what a framework cannot list is left out.
-    pub fn list(&self, workdir: &Path, settings: &Settings, stop: &Stop) -> Result<Vec<String>> {
-        let ran = self.each(workdir, &Selection::List, settings, stop)?;
+    pub fn list<'a>(
+        &self,
+        place: impl Into<Place<'a>>,
+        settings: &Settings,
+        stop: &Stop,
+    ) -> Result<Vec<String>> {
+        let ran = self.each(place.into(), &Selection::List, settings, stop)?;
         Ok(ran.into_iter().flat_map(|ran| ran.listed).collect())
     }
 
     /// Runs all tests and says which lines they reached; `None` is "unknown", not nothing.
-    pub fn coverage(&self, workdir: &Path, settings: &Settings, stop: &Stop) -> Result<(Report, Option<Coverage>)> {
-        let mut ran = self.each(workdir, &Selection::Coverage, settings, stop)?;
+    pub fn coverage<'a>(
+        &self,
+        place: impl Into<Place<'a>>,
+        settings: &Settings,
+        stop: &Stop,
+    ) -> Result<(Report, Option<Coverage>)> {
+        let mut ran = self.each(place.into(), &Selection::Coverage, settings, stop)?;
         let known = ran.iter_mut().filter_map(|ran| ran.coverage.take());
         let coverage = known.reduce(|mut whole, part| {
             whole.merge(part);
@@ -150,7 +200,8 @@ impl Suite {
     }
 
     /// One after the other: they share the machine, the worktree and one time limit.
-    fn each(&self, workdir: &Path, selection: &Selection, settings: &Settings, stop: &Stop) -> Result<Vec<Ran>> {
+    fn each(&self, place: Place<'_>, selection: &Selection, settings: &Settings, stop: &Stop) -> Result<Vec<Ran>> {
+        let workdir = place.folder();
         let deadline = Instant::now() + settings.timeout;
         let mut all = Vec::new();
         for found in &self.found {
@@ -162,7 +213,7 @@ impl Suite {
                 "" => workdir.to_owned(),
                 below => workdir.join(below),
             };
-            let run = Run { project: workdir, workdir: &folder, settings, stop, scratch: scratch.path(), deadline };
+            let run = Run { place, workdir: &folder, settings, stop, scratch: scratch.path(), deadline };
             let started = Instant::now();
             let Some(mut ran) = run.framework(found, &selection)? else { continue };
             ran.report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -176,7 +227,7 @@ impl Suite {
 
 /// One run of one framework in one folder.
 struct Run<'a> {
-    project: &'a Path,
+    place: Place<'a>,
     workdir: &'a Path,
     settings: &'a Settings,
     stop: &'a Stop,
@@ -196,7 +247,7 @@ impl Run<'_> {
             folder: found.folder.clone(),
             root: text(self.workdir)?,
             scratch: text(self.scratch)?,
-            tools: facts::tools(found.row.tools, self.project, self.workdir, self.settings),
+            tools: facts::tools(found.row.tools, self.place, self.workdir, self.settings),
         };
         let invocation = match (process.invoke)(&facts, selection) {
             Ok(invocation) => invocation,
@@ -216,16 +267,30 @@ impl Run<'_> {
 
     /// A program in a scrubbed environment; what it needs is added by the caller, afterwards.
     fn program(&self, name: impl Into<OsString>) -> Program {
-        let program = SCRUBBED.iter().fold(Program::new(name), |program, variable| program.env_remove(*variable));
+        let program = match self.place {
+            Place::Open(_) => {
+                SCRUBBED.iter().fold(Program::new(name), |program, variable| program.env_remove(*variable))
+            }
+            Place::Room(room, _) => room.program(name.into()),
+        };
         // With CI set, snapshot tests fail instead of writing the snapshot they are to be compared with.
         let program = program.env("CI", "1").env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").env("RUST_BACKTRACE", "0");
-        program.cwd(self.workdir)
+        let variables = self.settings.variables.iter();
+        variables.fold(program, |program, (name, value)| program.env(name, value)).cwd(self.workdir)
     }
 
     /// Runs one of the suite's programs within what is left of the time.
     fn output(&self, program: &Program) -> Result<Output> {
         let wall = self.deadline.saturating_duration_since(Instant::now());
-        program.output(Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX }, self.stop)
+        let limits = Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX };
+        match self.place {
+            Place::Open(_) => program.output(limits, self.stop),
+            Place::Room(room, sandbox) => {
+                let extra = [self.scratch.to_owned()];
+                let request = Request { network: Network::Loopback, extra: &extra, limits, stop: self.stop };
+                Ok(room.run(sandbox, program, &request)?.output)
+            }
+        }
     }
 }
 

@@ -70,6 +70,44 @@ pub fn perturb(language: Language, path: &str, source: &str, item: &Item) -> Per
     Perturbations { variants: variants.collect(), left }
 }
 
+/// How much of each test is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    Everything,
+    /// Only the last assertion: everything before it has to hold as it is.
+    Last,
+}
+
+/// One source in which each of the tests has an expectation that cannot be met; the names of those that have. `None`
+/// when there is nothing to change in any of them.
+pub fn impossible(
+    language: Language,
+    path: &str,
+    source: &str,
+    tests: &[&Item],
+    extent: Extent,
+) -> Option<(String, Vec<String>)> {
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut changed = Vec::new();
+    for item in tests {
+        let mut variants = perturb(language, path, source, item).variants;
+        let chosen = match extent {
+            Extent::Everything => variants.into_iter().next(),
+            Extent::Last => (variants.len() > 2).then(|| variants.pop()).flatten(),
+        };
+        let Some(chosen) = chosen else { continue };
+        changed.push(item.name.clone());
+        for edit in chosen.edits {
+            let apart = |(span, _): &(Range<usize>, String)| span.end <= edit.span.start || edit.span.end <= span.start;
+            // Tests that share a table share the change.
+            if edits.iter().all(apart) {
+                edits.push((edit.span, edit.replacement));
+            }
+        }
+    }
+    (!edits.is_empty()).then(|| apply(source, edits).map(|source| (source, changed))).flatten()
+}
+
 fn in_item(tree: &Tree<'_>, path: &str, item: &Item) -> (Vec<Vec<Edit>>, Vec<u32>) {
     let found = found(tree, path);
     let Some(test) = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name) else {
@@ -113,7 +151,7 @@ fn sorted_out<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>) -> (Vec<Vec<E
 
 /// The expected value, changed; `None` when it is computed.
 fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>) -> Option<Vec<Edit>> {
-    if !assertion.is_exact() {
+    if !assertion.is_exact() || is_membership(assertion) {
         return None;
     }
     let (expected, actual) = assertion.expected()?;
@@ -131,6 +169,13 @@ fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>) -> Option<Ve
     }
     let edits: Vec<Edit> = values.iter().filter_map(other_value).collect();
     (!edits.is_empty()).then_some(edits)
+}
+
+/// `x in ("a", "b")`: with one of the values changed, it may hold all the same.
+fn is_membership(assertion: &Assertion<'_>) -> bool {
+    let Claim::Equal { left, right, .. } = &assertion.claim else { return false };
+    let (start, end) = (left.span().end, right.span().start);
+    assertion.node.tree().source.get(start..end).is_some_and(|between| between.trim() == "in")
 }
 
 /// One literal of the value changed, the last one that can be: keys and constructors come before.

@@ -37,6 +37,24 @@ pub fn resolve(language: Language, from: &str, import: &Import, project: Project
     found
 }
 
+/// What a manifest calls its package.
+pub fn package_name(manifest: &str, text: &str) -> Option<String> {
+    match manifest {
+        "package.json" => {
+            let json: serde_json::Value = serde_json::from_str(text).ok()?;
+            Some(json.get("name")?.as_str()?.to_owned())
+        }
+        "go.mod" => text.lines().find_map(|line| Some(line.strip_prefix("module ")?.trim().to_owned())),
+        "Cargo.toml" | "pyproject.toml" => {
+            // The first `name` of a manifest is the package's.
+            let line = text.lines().find(|line| line.trim_start().starts_with("name"))?;
+            let value = line.split_once('=')?.1.trim();
+            Some(value.trim_matches(['"', '\'']).to_owned())
+        }
+        _ => None,
+    }
+}
+
 fn python(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
     let dots = import.module.chars().take_while(|letter| *letter == '.').count();
     let below = import.module.trim_start_matches('.').replace('.', "/");

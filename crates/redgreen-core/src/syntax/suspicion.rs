@@ -235,7 +235,7 @@ fn suspicion(suspect: Suspect, node: Node<'_>) -> Suspicion {
 }
 
 /// Lines of `new` that `old` has not, or has less often.
-fn added_lines(old: &str, new: &str) -> HashSet<u32> {
+pub fn added_lines(old: &str, new: &str) -> HashSet<u32> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     for line in old.lines() {
         *known.entry(line.trim()).or_default() += 1;

@@ -96,6 +96,7 @@ impl Engine<'_> {
             cargo_target_dir: Some(self.project.cargo_target()),
             virtual_env: self.project.environment.virtual_env.clone(),
             path: self.project.environment.path.clone(),
+            variables: Vec::new(),
         };
         runner::detect(&folder)?.run(&folder, &Selection::All, &settings, &self.project.stop)
     }

@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::manifest::hex;
@@ -29,22 +30,22 @@ const LITTER: &[&str] = &[".cache", ".vite", ".vitest"];
 const BYTECODE_FOLDER: &str = "__pycache__";
 
 /// A folder of packages and where it appears in a room.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DependencyFolder {
-    /// Below the room's root, such as `node_modules`.
-    pub place: PathBuf,
+    /// Below the room's root, such as `node_modules`; `None` for one that is used where it is.
+    pub place: Option<PathBuf>,
     /// Where it really is.
     pub from: PathBuf,
 }
 
 /// Folders of packages as they were at one time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dependencies {
     pub folders: Vec<DependencyFolder>,
     seen: BTreeMap<PathBuf, Stamp>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     mode: u32,
     size: u64,
@@ -87,7 +88,11 @@ impl Dependencies {
 
     /// What is different by now.
     pub fn changes(&self) -> Result<Vec<DependencyChange>> {
-        let now = Self::look(self.folders.clone())?;
+        Ok(self.compared_with(&Self::look(self.folders.clone())?))
+    }
+
+    /// What is different in a later look.
+    pub fn compared_with(&self, now: &Self) -> Vec<DependencyChange> {
         let mut changes = Vec::new();
         for (path, before) in &self.seen {
             let how = match now.seen.get(path) {
@@ -96,12 +101,12 @@ impl Dependencies {
             };
             changes.extend(how.map(|how| DependencyChange { path: path.clone(), how }));
         }
-        let added = now.seen.into_keys().filter(|path| !self.seen.contains_key(path));
+        let added = now.seen.keys().filter(|path| !self.seen.contains_key(*path)).cloned();
         changes.extend(added.map(|path| DependencyChange { path, how: How::Added }));
         for change in changes.iter_mut().filter(|change| change.path.iter().any(|part| part == BYTECODE_FOLDER)) {
             change.how = How::Bytecode;
         }
-        Ok(changes)
+        changes
     }
 
     /// All of it in one word: the same word, the same packages.
@@ -113,6 +118,13 @@ impl Dependencies {
             hash.update(format!("\0{mode:o} {size} {modified:?} {content:?}\n"));
         }
         hex(&hash.finalize())
+    }
+}
+
+impl DependencyChange {
+    /// Whether the file has a say before any test runs.
+    pub fn runs_early(&self) -> bool {
+        runs_early(&self.path)
     }
 }
 
@@ -191,7 +203,7 @@ mod tests {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), "old").unwrap();
         }
-        let place = DependencyFolder { place: ".venv".into(), from: root.to_owned() };
+        let place = DependencyFolder { place: Some(".venv".into()), from: root.to_owned() };
         let before = Dependencies::look(vec![place]).unwrap();
         // The clock of the file system ticks in milliseconds.
         std::thread::sleep(Duration::from_millis(20));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use redgreen_core::framework::FRAMEWORKS;
 use redgreen_core::framework::facts::{ACTIVE_ENVIRONMENT, Folder, LISTED_FOLDERS, MANIFESTS};
 
-use super::Settings;
+use super::{Place, Settings};
 
 /// A file larger than this is not read for detection.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
@@ -110,16 +110,24 @@ fn names(folder: &Path, want: Want) -> Result<Vec<String>> {
 }
 
 /// Where each of the tools that exist is.
-pub(super) fn tools(names: &[&str], project: &Path, folder: &Path, settings: &Settings) -> Vec<(String, String)> {
+pub(super) fn tools(names: &[&str], place: Place<'_>, folder: &Path, settings: &Settings) -> Vec<(String, String)> {
+    // In a room, folders of packages appear only while a program runs.
+    let exists = |path: &Path| match place {
+        Place::Open(_) => path.exists(),
+        Place::Room(room, _) => room.really(path).exists(),
+    };
     let found = |name: &&str| {
         let path = match name.strip_prefix(ACTIVE_ENVIRONMENT) {
             Some(inside) => settings.virtual_env.as_ref().map(|environment| environment.join(inside)),
             None if name.contains('/') => {
-                above(project, folder).map(|place| place.join(name)).find(|path| path.exists())
+                above(place.folder(), folder).map(|place| place.join(name)).find(|path| exists(path))
             }
-            None => on_path(name, settings.path.as_deref()),
+            None => match place {
+                Place::Open(_) => on_path(name, settings.path.as_deref()),
+                Place::Room(room, _) => room.tool(name),
+            },
         };
-        let path = path.filter(|path| path.exists())?;
+        let path = path.filter(|path| exists(path))?;
         Some(((*name).to_owned(), path.to_str()?.to_owned()))
     };
     names.iter().filter_map(found).collect()

@@ -68,7 +68,7 @@ impl Project {
 }
 
 fn settings() -> Settings {
-    Settings { timeout: TIMEOUT, cargo_target_dir: None, virtual_env: Some(venv()), path: path() }
+    Settings { timeout: TIMEOUT, cargo_target_dir: None, virtual_env: Some(venv()), path: path(), variables: Vec::new() }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the tests' runners are on PATH")]

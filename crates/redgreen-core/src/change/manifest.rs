@@ -1,0 +1,102 @@
+//! Manifests: dependencies and facts of the project, which change as the code does, beside tables that tell the test
+//! runner what to do, which do not.
+
+use serde_json::Value;
+
+use crate::phase::Phase;
+use crate::verdict::{Code, Reason};
+
+/// Tables of a manifest that decide which tests run, how, and how they end. `*` stands for any one name.
+const TABLES: &[(&str, &[&str])] = &[
+    (
+        "pyproject.toml",
+        &["tool.pytest", "tool.coverage", "tool.tox", "tool.nox", "tool.hatch.envs", "tool.poe", "tool.taskipy"],
+    ),
+    (
+        "package.json",
+        &[
+            "scripts.test", "scripts.pretest", "scripts.posttest", "jest", "vitest", "mocha", "ava", "nyc", "c8", "tap",
+            "imports", "type", "config",
+        ],
+    ),
+    (
+        "Cargo.toml",
+        &[
+            "test", "bench", "lib.path", "lib.test", "lib.doctest", "lib.harness", "package.autotests",
+            "package.autobenches", "package.autolib", "package.build", "profile.test", "profile.dev", "patch", "replace",
+            "lints",
+        ],
+    ),
+];
+
+/// Sections of an ini file that are the runner's.
+const SECTIONS: &[&str] = &["tool:pytest", "pytest", "coverage:", "aliases", "unittest"];
+
+/// What a change of a manifest does to the test runner.
+pub(super) fn ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reason> {
+    let code = match phase {
+        Phase::Green => Code::GreenConfigChanged,
+        Phase::Refactor => Code::RefactorConfigChanged,
+        Phase::Plan | Phase::Red | Phase::Complete => return Vec::new(),
+    };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let tell = |table: &str| {
+        Reason::new(code, format!("`{table}` of {path} was changed, which tells the test runner what to do"))
+            .place(Some(path), None)
+    };
+    if name == "setup.cfg" {
+        let changed = SECTIONS.iter().filter(|section| self::section(old, section) != self::section(new, section));
+        return changed.map(|section| tell(section)).collect();
+    }
+    let Some((_, tables)) = TABLES.iter().find(|(known, _)| *known == name) else { return Vec::new() };
+    let read = |text: &str| if name == "package.json" { serde_json::from_str(text).ok() } else { toml::from_str(text).ok() };
+    // One that cannot be read is told by the runner.
+    let (old, new): (Value, Value) = match (read(old), read(new)) {
+        (Some(old), Some(new)) => (old, new),
+        _ => return Vec::new(),
+    };
+    tables.iter().filter(|table| at(&old, table) != at(&new, table)).map(|table| tell(table)).collect()
+}
+
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, part| value.get(part))
+}
+
+/// The lines of every section whose name begins so.
+fn section(text: &str, name: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix('[') {
+            inside = header.starts_with(name);
+        } else if inside && !line.is_empty() && !line.starts_with(['#', ';']) {
+            lines.push(line.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dependencies_may_change_and_the_runners_tables_may_not() {
+        let rows = [
+            ("pyproject.toml", "[project]\ndependencies = []\n", "[project]\ndependencies = [\"x\"]\n", 0),
+            ("pyproject.toml", "", "[tool.pytest.ini_options]\naddopts = \"-k a\"\n", 1),
+            ("a/package.json", "{\"scripts\":{\"test\":\"vitest\"}}", "{\"scripts\":{\"test\":\"vitest || true\"}}", 1),
+            ("package.json", "{\"dependencies\":{}}", "{\"dependencies\":{\"a\":\"1\"},\"scripts\":{\"build\":\"x\"}}", 0),
+            ("Cargo.toml", "[package]\nname = \"a\"\n", "[package]\nname = \"a\"\n[dependencies]\nb = \"1\"\n", 0),
+            ("Cargo.toml", "[package]\nname = \"a\"\n", "[package]\nname = \"a\"\nautotests = false\n", 1),
+            ("Cargo.toml", "", "[[test]]\nname = \"x\"\npath = \"y.rs\"\n", 1),
+            ("setup.cfg", "[metadata]\nname = a\n", "[metadata]\nname = b\n", 0),
+            ("setup.cfg", "", "[tool:pytest]\naddopts = -x\n", 1),
+            ("package.json", "{", "{\"jest\":{}}", 0),
+        ];
+        for (path, old, new, count) in rows {
+            assert_eq!(ruling(Phase::Green, path, old, new).len(), count, "{path}: {old} -> {new}");
+            assert!(ruling(Phase::Red, path, old, new).is_empty());
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Controls: runs whose right answer is known beforehand. A suite that gives the wrong one cannot be believed, whatever
+//! it says of the candidate.
+//!
+//! Each is a question as data: which tree, what is laid over it, which tests are run, and what an honest suite answers.
+//! The program performs it in the clean room; [`Control::weigh`] rules on what came of it.
+
+mod canary;
+mod stand_in;
+
+use crate::change::{Change, ChangedPath, Class, Kind};
+use crate::framework::invoke::Selection;
+use crate::phase::Phase;
+use crate::report::{Outcome, Report, Status, Test};
+use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Suspect};
+use crate::verdict::{Code, Reason};
+
+/// Test files that are looked at; the others of a very large change are taken as they are.
+const FILES_MAX: usize = 50;
+/// Faults that are put into the changed lines.
+const MUTANTS_MAX: usize = 6;
+
+/// What the questions are made from.
+pub struct Material<'a> {
+    pub phase: Phase,
+    pub change: &'a Change,
+    /// What the candidate's tests showed.
+    pub after: &'a Report,
+    /// The tests that RED made fail, as far as they are known by now.
+    pub targets: &'a [String],
+    /// Every path of the candidate.
+    pub paths: &'a [String],
+    pub packages: &'a [Package],
+    pub brief: &'a str,
+    /// The text of a file in the tree accepted last, and in the candidate as it was run.
+    pub before: &'a dyn Fn(&str) -> Option<String>,
+    pub now: &'a dyn Fn(&str) -> Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tree {
+    /// The one accepted last.
+    Base,
+    /// The candidate, its tests as the phase froze them.
+    Head,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// RED: do the same tests fail once more?
+    Again,
+    /// RED: do the tests call what they test, and fail when it does nothing?
+    Inert,
+    /// GREEN: do the tests still fail on the code before?
+    OldCode,
+    /// GREEN: do tests fail whose expectations cannot be met, and one that always fails?
+    Impossible,
+    /// Do the tests notice a fault in the changed lines?
+    Mutant,
+}
+
+#[derive(Clone, Debug)]
+pub struct Control {
+    pub question: Question,
+    pub tree: Tree,
+    /// Files laid over the tree.
+    pub edits: Vec<(String, String)>,
+    pub selection: Selection,
+    pub variables: Vec<(&'static str, String)>,
+    /// The tests it is about, by id, or by the place of the item in its file.
+    pub about: Vec<About>,
+    /// In a few words, for a person.
+    pub what: String,
+}
+
+/// A test as its file knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    pub file: String,
+    pub item: String,
+}
+
+/// What a control showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// As it should be.
+    Right,
+    /// The suite is not to be believed.
+    Wrong(Vec<Reason>),
+    /// A fault nobody noticed; one alone proves nothing.
+    Unnoticed(String),
+    /// The control itself could not be performed.
+    Unknown(String),
+}
+
+/// The questions of a phase, the cheapest first. Asked only of a candidate that would be accepted otherwise.
+pub fn controls(material: &Material<'_>) -> Vec<Control> {
+    match material.phase {
+        Phase::Red => red(material),
+        Phase::Green => green(material),
+        Phase::Refactor | Phase::Plan | Phase::Complete => Vec::new(),
+    }
+}
+
+fn red(material: &Material<'_>) -> Vec<Control> {
+    let files = changed_test_files(material);
+    let mut controls = Vec::new();
+    if !material.targets.is_empty() {
+        controls.push(Control {
+            question: Question::Again,
+            tree: Tree::Head,
+            edits: Vec::new(),
+            selection: selection(&files),
+            variables: Vec::new(),
+            about: Vec::new(),
+            what: "the new tests, once more".to_owned(),
+        });
+    }
+    let stand_ins = stand_in::stand_ins(material, &files);
+    if !stand_ins.is_empty() {
+        let about = files.iter().flat_map(|file| tests_of(material, file)).collect();
+        let control = Control {
+            question: Question::Inert,
+            tree: Tree::Head,
+            edits: stand_ins,
+            selection: selection(&files),
+            variables: Vec::new(),
+            about,
+            what: "the new tests, with code that does nothing".to_owned(),
+        };
+        controls.push(control);
+    }
+    controls
+}
+
+/// Code among the new lines that looks at who is asking. It proves nothing; a human has to look.
+pub fn suspicions(material: &Material<'_>) -> Vec<Reason> {
+    if material.phase != Phase::Green {
+        return Vec::new();
+    }
+    let mut reasons = Vec::new();
+    for changed in material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted) {
+        if !matches!(changed.class, Class::Implementation | Class::Mixed) {
+            continue;
+        }
+        let Some(source) = (material.now)(&changed.path) else { continue };
+        let old = (material.before)(&changed.path).unwrap_or_default();
+        for seen in syntax::suspicious(Language::of_path(&changed.path), &changed.path, &old, &source) {
+            let asks = match seen.suspect {
+                Suspect::DetectsTests => "asks whether it is being tested",
+                Suspect::ReadsTests => "reads the tests",
+                Suspect::PatchesRunner => "changes the test runner",
+                Suspect::InspectsStack => "looks at its caller",
+                // What these do is seen when the tests run.
+                Suspect::AlwaysEqual | Suspect::Exits | Suspect::SkipsTests => continue,
+                Suspect::AdmitsIt | Suspect::SharesLiterals => continue,
+            };
+            let sentence = format!("new code {asks}: {}", seen.text);
+            reasons.push(Reason::new(Code::GreenSuspicious, sentence).place(Some(&changed.path), Some(seen.line)));
+        }
+    }
+    reasons
+}
+
+/// The same control with the other value that does nothing: only a test that passes with both asks for nothing.
+pub fn other_value(control: &Control) -> Option<Control> {
+    let first = control.question == Question::Inert && control.variables.is_empty();
+    first.then(|| Control { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() })
+}
+
+fn green(material: &Material<'_>) -> Vec<Control> {
+    let files = target_files(material);
+    let mut controls = Vec::new();
+    if !material.targets.is_empty() {
+        controls.push(Control {
+            question: Question::OldCode,
+            tree: Tree::Base,
+            edits: Vec::new(),
+            selection: selection(&files),
+            variables: Vec::new(),
+            about: Vec::new(),
+            what: "the tests of RED on the code before".to_owned(),
+        });
+    }
+    for extent in [Extent::Everything, Extent::Last] {
+        controls.extend(impossible(material, &files, extent));
+    }
+    controls.extend(mutants(material, &files));
+    controls
+}
+
+fn impossible(material: &Material<'_>, files: &[String], extent: Extent) -> Option<Control> {
+    let (mut edits, mut about) = (Vec::new(), Vec::new());
+    for file in files {
+        let Some(source) = (material.now)(file) else { continue };
+        let language = Language::of_path(file);
+        let items = syntax::items(language, file, &source);
+        let wanted: Vec<&Item> =
+            items.iter().filter(|item| item.is_test && is_target(material, file, &item.name)).collect();
+        let changed = syntax::impossible(language, file, &source, &wanted, extent);
+        let canary = (extent == Extent::Everything).then(|| canary::of(language, file, &source)).flatten();
+        let (mut text, names) = match (changed, &canary) {
+            (Some((text, names)), _) => (text, names),
+            (None, Some(_)) => (source, Vec::new()),
+            (None, None) => continue,
+        };
+        about.extend(names.into_iter().map(|item| About { file: file.clone(), item }));
+        if let Some(canary) = canary {
+            text.push_str(&canary);
+            about.push(About { file: file.clone(), item: canary::NAME.to_owned() });
+        }
+        edits.push((file.clone(), text));
+    }
+    let what = match extent {
+        Extent::Everything => "the tests with expectations that cannot be met",
+        Extent::Last => "the tests with a last expectation that cannot be met",
+    };
+    (!edits.is_empty()).then(|| Control {
+        question: Question::Impossible,
+        tree: Tree::Head,
+        edits,
+        selection: selection(files),
+        variables: Vec::new(),
+        about,
+        what: what.to_owned(),
+    })
+}
+
+fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Control> {
+    let mut all = Vec::new();
+    let code = |changed: &&ChangedPath| {
+        matches!(changed.class, Class::Implementation | Class::Mixed) && changed.kind != Kind::Deleted
+    };
+    for changed in material.change.paths.iter().filter(code) {
+        let Some(source) = (material.now)(&changed.path) else { continue };
+        let old = (material.before)(&changed.path).unwrap_or_default();
+        let lines: Vec<_> = syntax::added_lines(&old, &source).into_iter().map(|line| line..=line).collect();
+        for mutant in syntax::mutants(Language::of_path(&changed.path), &changed.path, &source, &lines, MUTANTS_MAX) {
+            let Some(text) = mutant.apply(&source) else { continue };
+            all.push(Control {
+                question: Question::Mutant,
+                tree: Tree::Head,
+                edits: vec![(changed.path.clone(), text)],
+                selection: selection(files),
+                variables: Vec::new(),
+                about: Vec::new(),
+                what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
+            });
+        }
+    }
+    all.truncate(MUTANTS_MAX);
+    all
+}
+
+impl Control {
+    /// What the run says of the suite. `calls` is what the stand-ins wrote down.
+    pub fn weigh(&self, material: &Material<'_>, report: &Report, calls: &str) -> Answer {
+        match self.question {
+            Question::Again => again(material, report),
+            Question::Inert => self.inert(material, report, calls),
+            Question::OldCode => old_code(material, report),
+            Question::Impossible => self.unmet(report),
+            Question::Mutant => {
+                let noticed = report.outcome != Outcome::Passed;
+                if noticed { Answer::Right } else { Answer::Unnoticed(self.what.clone()) }
+            }
+        }
+    }
+
+    fn inert(&self, material: &Material<'_>, report: &Report, calls: &str) -> Answer {
+        if let Some(error) = report.load_errors.iter().find(|error| {
+            let at = error.file.as_deref().unwrap_or_default();
+            !material.after.load_errors.is_empty() && self.about.iter().any(|about| about.file == at)
+        }) {
+            // Everything that the project could still bring is there, and it does not load all the same.
+            let said = error.message.lines().next().unwrap_or_default();
+            let sentence = format!("the test does not load even with the feature in place: {said}");
+            return Answer::Wrong(vec![
+                Reason::new(Code::RedUnrelatedSymbol, sentence).place(error.file.as_deref(), error.line),
+            ]);
+        }
+        let new: Vec<&Test> = report.tests.iter().filter(|test| self.is_about(test)).collect();
+        let Some(first) = new.first() else { return Answer::Unknown(self.what.clone()) };
+        if calls.trim().is_empty() {
+            let sentence = format!("{} never calls the code it is about", first.id);
+            return Answer::Wrong(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
+        }
+        let asking = |test: &&&Test| test.status.is_failure();
+        if new.iter().any(|test| asking(&test)) {
+            return Answer::Right;
+        }
+        let sentence = format!("{} passes with code that does nothing", first.id);
+        Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
+    }
+
+    fn unmet(&self, report: &Report) -> Answer {
+        let mut passing = Vec::new();
+        for about in &self.about {
+            let seen: Vec<&Test> = report.tests.iter().filter(|test| about.is(test)).collect();
+            // One row of a table was changed: one of its rows has to fail.
+            if !seen.is_empty() && seen.iter().all(|test| test.status == Status::Passed) {
+                passing.extend(seen.first().copied());
+            }
+        }
+        if passing.is_empty() {
+            return Answer::Right;
+        }
+        let tell = |test: &&Test| {
+            let sentence = format!("{} passes with an expectation that cannot be met", test.id);
+            Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id)
+        };
+        Answer::Wrong(passing.iter().map(tell).collect())
+    }
+
+    fn is_about(&self, test: &Test) -> bool {
+        self.about.iter().any(|about| about.is(test))
+    }
+}
+
+fn again(material: &Material<'_>, report: &Report) -> Answer {
+    let passes = |id: &&String| report.test(id).is_some_and(|test| test.status == Status::Passed);
+    match material.targets.iter().find(passes) {
+        // Where only some of the new tests waver, the others still ask for something; but a suite that wavers cannot judge.
+        Some(id) => {
+            let sentence = format!("{id} failed, and passes when it is run again");
+            Answer::Wrong(vec![Reason::new(Code::RedFlaky, sentence).test(id)])
+        }
+        None => Answer::Right,
+    }
+}
+
+fn old_code(material: &Material<'_>, report: &Report) -> Answer {
+    let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
+    let all = material.targets.iter().all(passes);
+    match material.targets.first() {
+        Some(first) if all => {
+            let sentence = format!("{first} passes on the code before as well");
+            Answer::Wrong(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(first)])
+        }
+        Some(_) | None => Answer::Right,
+    }
+}
+
+impl About {
+    /// Whether a runner's result is of this test: its id ends with the item's name, parameters aside.
+    fn is(&self, test: &Test) -> bool {
+        let plain = plain(&test.id);
+        let ends = plain.strip_suffix(self.item.as_str()).is_some_and(|rest| {
+            rest.is_empty() || rest.ends_with("::") || rest.ends_with("> ") || rest.ends_with(['.', ' ', '/'])
+        });
+        ends && is_in(test, &self.file) || is_doc_test(&test.id, &self.file, &self.item)
+    }
+}
+
+/// `roman/doc::src/lib.rs - to_roman` is documentation of `to_roman`.
+fn is_doc_test(id: &str, file: &str, item: &str) -> bool {
+    let Some((_, place)) = id.split_once("/doc::") else { return false };
+    let Some((path, name)) = place.split_once(" - ") else { return false };
+    let name = name.split(" #").next().unwrap_or(name);
+    let (name, item) = (name.rsplit("::").next(), item.trim_start_matches("doc ").rsplit("::").next());
+    file.ends_with(path) && name == item
+}
+
+/// Without what a parametrised test adds.
+fn plain(id: &str) -> &str {
+    match id.split_once('[') {
+        Some((before, _)) if id.ends_with(']') => before,
+        Some(_) | None => id,
+    }
+}
+
+fn is_in(test: &Test, file: &str) -> bool {
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let unknown = test.file.is_none();
+    test.file.as_deref() == Some(file) || test.id.starts_with(file) || unknown || test.id.contains(stem)
+}
+
+/// The test files that RED wrote or changed; for a language with tests beside the code, the code as well.
+fn changed_test_files(material: &Material<'_>) -> Vec<String> {
+    let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
+    let tests = changed.filter(|changed| matches!(changed.class, Class::Test | Class::Mixed));
+    tests.map(|changed| changed.path.clone()).take(FILES_MAX).collect()
+}
+
+/// The files that hold the tests of RED.
+fn target_files(material: &Material<'_>) -> Vec<String> {
+    let targets = material.targets.iter().filter_map(|id| material.after.test(id));
+    let mut files: Vec<String> = Vec::new();
+    for test in targets {
+        let holds = |path: &&String| {
+            Language::of_path(path) != Language::Other
+                && (test.id.starts_with(path.as_str()) || test.file.as_deref() == Some(path.as_str()))
+        };
+        let by_item = |path: &&String| {
+            path.ends_with(".rs")
+                && (material.now)(path).is_some_and(|source| {
+                    let items = syntax::items(Language::Rust, path, &source);
+                    items.iter().any(|item| {
+                        item.is_test && About { file: (*path).clone(), item: item.name.clone() }.is(test)
+                    })
+                })
+        };
+        let home = material.paths.iter().find(holds).or_else(|| material.paths.iter().find(by_item));
+        if let Some(home) = home.filter(|home| !files.contains(*home)) {
+            files.push(home.clone());
+        }
+    }
+    files.truncate(FILES_MAX);
+    files
+}
+
+fn tests_of(material: &Material<'_>, file: &str) -> Vec<About> {
+    let Some(source) = (material.now)(file) else { return Vec::new() };
+    let items = syntax::items(Language::of_path(file), file, &source);
+    let old = (material.before)(file).unwrap_or_default();
+    let known = syntax::items(Language::of_path(file), file, &old);
+    let is_new = |item: &&Item| !known.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
+    let tests = items.iter().filter(|item| item.is_test).filter(is_new);
+    tests.map(|item| About { file: file.to_owned(), item: item.name.clone() }).collect()
+}
+
+fn is_target(material: &Material<'_>, file: &str, item: &str) -> bool {
+    let about = About { file: file.to_owned(), item: item.to_owned() };
+    material.targets.iter().filter_map(|id| material.after.test(id)).any(|test| about.is(test))
+}
+
+/// Cargo builds everything anyway, and its unit tests have no file of their own to be chosen by.
+fn selection(files: &[String]) -> Selection {
+    let choosable = !files.is_empty() && files.iter().all(|file| !file.ends_with(".rs"));
+    if choosable { Selection::Files(files.to_vec()) } else { Selection::All }
+}

@@ -1,0 +1,134 @@
+//! Which modules the new tests use, those that do not exist yet included, each with a stand-in that does nothing.
+
+use std::collections::BTreeMap;
+
+use super::Material;
+use crate::change::Class;
+use crate::syntax::{self, Import, Language, Project};
+
+/// Modules that are replaced; a test that uses more is not about one feature.
+const MODULES_MAX: usize = 40;
+
+/// The text of each stand-in, by path. Empty where none can be written.
+pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)> {
+    let project = Project { paths: material.paths, packages: material.packages };
+    let mut waiting: Vec<String> = tests.to_vec();
+    let mut read: Vec<String> = Vec::new();
+    let mut used: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    while let Some(file) = waiting.pop() {
+        if read.contains(&file) || read.len() > MODULES_MAX {
+            continue;
+        }
+        let source = (material.now)(&file).unwrap_or_default();
+        let language = Language::of_path(&file);
+        for import in syntax::imports(language, &source) {
+            let mut paths = syntax::resolve(language, &file, &import, project);
+            if paths.is_empty() {
+                paths = planned(language, &file, &import, material);
+            }
+            for path in paths {
+                if is_test(material, &path) {
+                    waiting.push(path);
+                } else {
+                    used.entry(path).or_default().extend(import.names.iter().cloned());
+                }
+            }
+        }
+        read.push(file);
+    }
+    let mut all = Vec::new();
+    for (path, names) in used.into_iter().take(MODULES_MAX) {
+        let existing = (material.now)(&path);
+        let Some(text) = syntax::inert_stub(Language::of_path(&path), &path, &names, existing.as_deref()) else {
+            // With one module left as it is, the others prove nothing.
+            return Vec::new();
+        };
+        all.push((path, text));
+    }
+    all
+}
+
+fn is_test(material: &Material<'_>, path: &str) -> bool {
+    let changed = material.change.paths.iter().find(|changed| changed.path == path);
+    let named = ["test", "tests", "spec", "__tests__"];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    changed.is_some_and(|changed| changed.class == Class::Test)
+        || path.split('/').any(|part| named.contains(&part))
+        || name.starts_with("test_")
+        || name == "conftest.py"
+}
+
+/// Where a module will be that is not there yet; nothing for what cannot be a part of the project.
+fn planned(language: Language, from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
+    match language {
+        Language::Python => python(from, import, material),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => script(from, import),
+        Language::Rust | Language::Go | Language::Java | Language::Other => Vec::new(),
+    }
+}
+
+fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
+    let is_folder =
+        |folder: &str| material.paths.iter().any(|path| path.starts_with(folder) && path.as_bytes().get(folder.len()) == Some(&b'/'));
+    let dots = import.module.chars().take_while(|letter| *letter == '.').count();
+    let below = import.module.trim_start_matches('.').replace('.', "/");
+    let beside = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let join = |folder: &str, name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+    if dots > 0 {
+        let above = (1..dots).fold(beside, |folder, _| folder.rsplit_once('/').map_or("", |(above, _)| above));
+        return vec![join(above, &format!("{below}.py"))];
+    }
+    let first = below.split('/').next().unwrap_or_default();
+    let roots = ["", "src", "lib", beside];
+    let home = roots.iter().find(|root| is_folder(&join(root, first)));
+    if let (Some(home), true) = (home, below.contains('/')) {
+        return vec![join(home, &format!("{below}.py"))];
+    }
+    if !is_expected(first, from, material) {
+        return Vec::new();
+    }
+    let places = roots.iter().filter(|root| root.is_empty() || is_folder(root));
+    let mut paths: Vec<String> = places.map(|root| join(root, &format!("{below}.py"))).collect();
+    paths.dedup();
+    paths
+}
+
+/// A new module of the project and not a package nobody has: the brief, the name of the test file or of the project
+/// speaks of it.
+fn is_expected(module: &str, from: &str, material: &Material<'_>) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let parts = text.split(|letter: char| !letter.is_alphanumeric());
+        parts.filter(|part| part.len() > 2).map(str::to_lowercase).collect()
+    };
+    let known: Vec<String> = [words(material.brief), words(from)].concat();
+    let own = material.packages.iter().any(|package| package.name.replace('-', "_") == module);
+    let spoken = |part: &String| known.iter().any(|word| word.starts_with(part.as_str()) || part.starts_with(word.as_str()));
+    own || words(module).iter().any(spoken)
+}
+
+fn script(from: &str, import: &Import) -> Vec<String> {
+    if !import.module.starts_with('.') {
+        return Vec::new();
+    }
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in import.module.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    let path = parts.join("/");
+    let ending = from.rsplit_once('.').map_or("js", |(_, ending)| ending);
+    let named = [".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".mts", ".cts", ".json"];
+    let has_ending = named.iter().any(|end| path.ends_with(end));
+    // TypeScript writes `./a.js` and means `./a.ts`.
+    match (has_ending, ending.starts_with("ts"), path.strip_suffix(".js")) {
+        (true, true, Some(stem)) => vec![format!("{stem}.ts")],
+        (true, ..) => vec![path],
+        (false, ..) => vec![format!("{path}.{ending}")],
+    }
+}

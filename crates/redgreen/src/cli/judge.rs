@@ -1,0 +1,84 @@
+//! `redgreen judge`.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use redgreen_core::phase::Phase;
+use redgreen_core::verdict::Decision;
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops::judge::{self, Question};
+use crate::view;
+
+/// Judge one step: is it a RED, a GREEN, a REFACTOR?
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                        redgreen judge red --base main --head HEAD\n  \
+                        redgreen judge green --base HEAD~1 --head HEAD --json\n\n\
+                        Exit codes: 0 accepted, 1 refused, 3 undecided")]
+pub(super) struct Args {
+    /// What the step claims to be
+    phase: PhaseName,
+    /// The commit that was accepted last
+    #[arg(long, value_name = "REV", default_value = "HEAD~1")]
+    base: String,
+    /// The commit to judge
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    head: String,
+    /// What was asked for, in words
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    brief: String,
+    /// How the project's tests are run, where redgreen cannot find out
+    #[arg(long, value_name = "CMD")]
+    test_command: Option<String>,
+    /// Seconds that one run of the tests may take
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum PhaseName {
+    Red,
+    Green,
+    Refactor,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let phase = match self.phase {
+            PhaseName::Red => Phase::Red,
+            PhaseName::Green => Phase::Green,
+            PhaseName::Refactor => Phase::Refactor,
+        };
+        let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let question = Question { phase, base: self.base, head: self.head, brief: self.brief, timeout };
+        let judgement = judge::judge(&desk.project()?, &question)?;
+        let word = match judgement.verdict {
+            Decision::Accepted => "accepted",
+            Decision::Refused => "refused",
+            Decision::Undecided => "undecided",
+        };
+        let line = |told: &judge::Told| {
+            let place = match (&told.reason.file, told.reason.line) {
+                (Some(file), Some(line)) => format!(" ({file}:{line})"),
+                (Some(file), None) => format!(" ({file})"),
+                (None, _) => String::new(),
+            };
+            format!("{}: {}{place}", told.reason.code.as_str(), told.reason.sentence)
+        };
+        let reasons: Vec<String> = judgement.reasons.iter().map(line).collect();
+        let counts = format!("{}: {} passed, {} failed", judgement.ran, judgement.counts.passed, judgement.counts.failed);
+        let rows = [
+            ("why", reasons.join("\n")),
+            ("ran", counts),
+            ("fence", judgement.fence.clone()),
+            ("note", judgement.notes.join("\n")),
+        ];
+        let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let next = judgement.reasons.first().map_or("", |told| told.next);
+        let text = format!("{phase} {word}\n{}", view::block(&rows, next));
+        desk.printer.answer(&text, &judgement);
+        Ok(judgement.code())
+    }
+}

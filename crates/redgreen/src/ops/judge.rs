@@ -1,0 +1,129 @@
+//! `redgreen judge`: the verdict on one step, of anybody, in any repository.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use redgreen_core::phase::Phase;
+use redgreen_core::policy::Policy;
+use redgreen_core::report::Counts;
+use redgreen_core::verdict::{Decision, Reason, Side};
+use serde::Serialize;
+
+use crate::engine::Project;
+use crate::failure::{Code, Failure};
+use crate::trial::{self, Charge, Ground, Memory, Remembered};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub phase: Phase,
+    pub base: String,
+    pub head: String,
+    pub brief: String,
+    pub timeout: Option<Duration>,
+}
+
+/// The answer: the published JSON, version 1.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Judgement {
+    pub version: u32,
+    pub phase: Phase,
+    pub base: String,
+    pub head: String,
+    pub verdict: Decision,
+    /// Who has to change something.
+    pub side: Side,
+    pub reasons: Vec<Told>,
+    /// What is worth knowing beside the reasons.
+    pub notes: Vec<String>,
+    /// RED: the tests that have to pass at GREEN.
+    pub targets: Vec<String>,
+    pub ran: String,
+    pub counts: Counts,
+    pub fence: String,
+    /// Milliseconds of ours, beside those of the tests.
+    pub own_ms: u64,
+}
+
+/// A reason with the next legal step.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Told {
+    #[serde(flatten)]
+    pub reason: Reason,
+    pub side: Side,
+    pub next: &'static str,
+}
+
+impl Judgement {
+    pub fn code(&self) -> Code {
+        match self.verdict {
+            Decision::Accepted => Code::Done,
+            Decision::Refused => Code::No,
+            Decision::Undecided => Code::Human,
+        }
+    }
+}
+
+pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
+    let git = &project.git;
+    let commit = |name: &str| {
+        git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
+            anyhow::Error::from(Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline"))
+        })
+    };
+    let (base, head) = (commit(&question.base)?, commit(&question.head)?);
+    let (base_tree, head_tree) = (git.tree_of(&base)?, git.tree_of(&head)?);
+    let memory = Memory::new(&project.workshop);
+    let known = memory.recall(&base_tree)?;
+    let (before, targets, surroundings) = match known {
+        Some(known) => (Some(known.report), Some(known.targets), Some(known.surroundings)),
+        None => (None, None, None),
+    };
+    let ground = Ground {
+        git,
+        checkout: &git.root,
+        workshop: &project.workshop,
+        environment: &project.environment,
+        stop: &project.stop,
+    };
+    let timeout = question.timeout.unwrap_or(Duration::from_millis(Policy::default().green_timeout_ms));
+    let charge = Charge {
+        phase: question.phase,
+        base: &base_tree,
+        head: &head_tree,
+        before,
+        targets,
+        surroundings,
+        brief: &question.brief,
+        timeout,
+    };
+    let tried = trial::hold(ground, charge)?;
+    let verdict = tried.verdict;
+    if verdict.decision == Decision::Accepted {
+        let remembered = Remembered {
+            version: 1,
+            report: tried.report.clone(),
+            targets: verdict.targets.clone(),
+            surroundings: tried.surroundings,
+        };
+        memory.keep(&head_tree, &remembered)?;
+    }
+    let told = |reason: &Reason| Told { reason: reason.clone(), side: reason.code.side(), next: reason.code.next_step() };
+    Ok(Judgement {
+        version: 1,
+        phase: question.phase,
+        base,
+        head,
+        verdict: verdict.decision,
+        side: verdict.first().map_or(Side::Nobody, |reason| reason.code.side()),
+        reasons: verdict.reasons.iter().map(told).collect(),
+        notes: verdict.notes,
+        targets: verdict.targets,
+        ran: tried.report.command.clone(),
+        counts: tried.report.counts(),
+        fence: tried.fence,
+        own_ms: u64::try_from(tried.own.as_millis()).unwrap_or(u64::MAX),
+    })
+}

@@ -1,0 +1,414 @@
+//! A trial: a candidate is run in the clean room, the mind rules on what was seen, and where it would accept, the suite
+//! itself is tried with the mind's controls. The one way to a verdict: for the run, for `redgreen judge`, for everybody.
+
+mod change;
+mod environment;
+mod memory;
+mod packages;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use redgreen_core::change::{Change, Class, Kind};
+use redgreen_core::control::{self, Answer, Control, Material, Question, Tree};
+use redgreen_core::framework::invoke::Selection;
+use redgreen_core::judge::{self, Evidence};
+use redgreen_core::phase::Phase;
+use redgreen_core::report::Report;
+use redgreen_core::syntax::{INERT_LOG, Language};
+use redgreen_core::verdict::{Decision, Reason, Verdict};
+
+use crate::config;
+use crate::git::Git;
+use crate::process::{Limits, Program, Stop};
+use crate::room::{Options, Room, Surroundings, Trust, build_folder};
+use crate::runner::{self, Place, Settings, Suite};
+use crate::sandbox::Sandbox;
+
+
+pub use environment::Surrounding;
+pub use memory::{Memory, Remembered};
+
+/// How often a test that broke is tried again before it is blamed.
+const FLAKE_TRIES: usize = 5;
+/// For the faults put into the changed lines: at most this long, or a share of what the suite took.
+const MUTANTS_WALL: Duration = Duration::from_secs(2);
+/// What a fault may take beyond twice the usual time.
+const MUTANT_GRACE: Duration = Duration::from_millis(500);
+const COPY_WALL: Duration = Duration::from_secs(300);
+
+/// Where a trial is held.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    pub git: &'a Git,
+    /// Where packages are installed: the user's checkout, or the run's worktree.
+    pub checkout: &'a Path,
+    /// Ours: rooms and build output.
+    pub workshop: &'a Path,
+    pub environment: &'a config::Environment,
+    pub stop: &'a Stop,
+}
+
+/// What is tried.
+#[derive(Clone, Debug)]
+pub struct Charge<'a> {
+    pub phase: Phase,
+    /// Trees.
+    pub base: &'a str,
+    pub head: &'a str,
+    /// What is known of the base; found out where it is not.
+    pub before: Option<Report>,
+    /// The tests RED made fail; `None` when nobody remembers.
+    pub targets: Option<Vec<String>>,
+    /// The surroundings when the base was accepted.
+    pub surroundings: Option<environment::Seen>,
+    pub brief: &'a str,
+    pub timeout: Duration,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Tried {
+    pub verdict: Verdict,
+    pub change: Change,
+    /// What the next phase is compared with.
+    pub report: Report,
+    pub surroundings: environment::Seen,
+    /// How the tests were fenced in.
+    pub fence: String,
+    /// Our own time, without that of the tests.
+    pub own: Duration,
+}
+
+/// Holds the trial.
+pub fn hold(ground: Ground<'_>, charge: Charge<'_>) -> Result<Tried> {
+    let started = Instant::now();
+    let mut court = Court::open(ground, &charge)?;
+    let tried = court.try_candidate(&charge);
+    let running = court.running;
+    let closed = court.close();
+    let mut tried = tried?;
+    closed?;
+    tried.own = started.elapsed().saturating_sub(running);
+    Ok(tried)
+}
+
+struct Court<'a> {
+    ground: Ground<'a>,
+    sandbox: &'static Sandbox,
+    room: Room,
+    suite: Suite,
+    timeout: Duration,
+    /// Build output of accepted trees, and of this candidate.
+    builds: Option<(PathBuf, PathBuf)>,
+    surroundings: environment::Seen,
+    running: Duration,
+    _lock: fs::File,
+}
+
+impl<'a> Court<'a> {
+    fn open(ground: Ground<'a>, charge: &Charge<'_>) -> Result<Self> {
+        let sandbox = Sandbox::here()?;
+        let (place, lock) = free_room(&ground.workshop.join("rooms"))?;
+        let found = environment::look(ground, charge.head)?;
+        let surroundings = found.seen;
+        let around = Surroundings { ..found.surroundings };
+        let builds = around.tools.get("cargo").map(|_| {
+            let root = ground.workshop.join("builds");
+            let folder = |trust| build_folder(&root, &place, trust, &around.tools);
+            (folder(Trust::Accepted), folder(Trust::Candidate(charge.head)))
+        });
+        let options = Options { base: Some(charge.base.to_owned()), ..Options::default() };
+        let around = Surroundings { build: builds.as_ref().map(|(accepted, _)| accepted.clone()), ..around };
+        let room = Room::materialise(ground.git, charge.head, &place, &options, around)?;
+        let suite = runner::detect(room.folder())?;
+        Ok(Self {
+            ground,
+            sandbox,
+            room,
+            suite,
+            timeout: charge.timeout,
+            builds,
+            surroundings,
+            running: Duration::ZERO,
+            _lock: lock,
+        })
+    }
+
+    fn try_candidate(&mut self, charge: &Charge<'_>) -> Result<Tried> {
+        let git = self.ground.git;
+        let frameworks: Vec<_> = self.suite.frameworks().collect();
+        let change = change::change(git, charge.phase, charge.base, charge.head, &frameworks)?;
+        let mut reasons = change::configuration(git, charge.phase, charge.base, charge.head, &change)?;
+        reasons.extend(environment::planted(git, &self.room.facts, charge.head, &change)?);
+        if let Some(before) = &charge.surroundings {
+            reasons.extend(environment::changed(before, &self.surroundings, &change));
+        }
+        let before = match &charge.before {
+            Some(report) => report.clone(),
+            None => {
+                self.enter(Tree::Base, charge, &Options::default())?;
+                self.run(&Selection::All, &[])?
+            }
+        };
+        if charge.phase == Phase::Refactor && change.paths.is_empty() {
+            let verdict = judge::judge(
+                charge.phase,
+                Evidence { change: &change, before: &before, after: &before, targets: &[] },
+            );
+            return Ok(self.tried(verdict, change, before));
+        }
+        let targets = match &charge.targets {
+            Some(targets) => targets.clone(),
+            None if charge.phase == Phase::Green => change::failing(&before),
+            None => Vec::new(),
+        };
+        let extra = change::extra_tests(charge.phase, &change);
+        let options = Options { removed: extra.iter().map(PathBuf::from).collect(), ..Options::default() };
+        self.take_build(charge)?;
+        self.enter(Tree::Head, charge, &options)?;
+        let mut after = self.run(&Selection::All, &[])?;
+        let rule =
+            |after: &Report| judge::judge(charge.phase, Evidence { change: &change, before: &before, after, targets: &targets });
+        let mut verdict = rule(&after);
+        if verdict.decision == Decision::Refused && self.excuse(&before, &mut after, &targets)? {
+            verdict = rule(&after);
+        }
+        if !reasons.is_empty() {
+            verdict = and_refused(verdict, reasons);
+        }
+        if verdict.decision == Decision::Accepted && !extra.is_empty() {
+            self.enter(Tree::Head, charge, &Options::default())?;
+            let more = self.run(&Selection::Files(extra.clone()), &[])?;
+            after = judge::with_extra(after, more);
+            verdict = rule(&after);
+            self.enter(Tree::Head, charge, &options)?;
+        }
+        if verdict.decision == Decision::Accepted {
+            self.control(charge, &change, (&before, &after), &options, &mut verdict)?;
+        }
+        let report = match verdict.decision {
+            Decision::Accepted => judge::carry(&before, &after),
+            Decision::Refused | Decision::Undecided => after,
+        };
+        Ok(self.tried(verdict, change, report))
+    }
+
+    fn tried(&self, verdict: Verdict, change: Change, report: Report) -> Tried {
+        let fence = self.room.fence(self.sandbox, crate::sandbox::Network::Loopback);
+        let fence = self.sandbox.held(&fence).to_string();
+        Tried { verdict, change, report, surroundings: self.surroundings.clone(), fence, own: Duration::ZERO }
+    }
+
+    /// Asks the mind's questions one after the other; the first wrong answer decides.
+    fn control(
+        &mut self,
+        charge: &Charge<'_>,
+        change: &Change,
+        (before, after): (&Report, &Report),
+        options: &Options,
+        verdict: &mut Verdict,
+    ) -> Result<()> {
+        let git = self.ground.git;
+        let paths = git.tree_files(charge.head)?;
+        let paths: Vec<String> = paths.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
+        let packages = packages::of(git, charge.head, &paths)?;
+        let texts = Texts { git, read: RefCell::default() };
+        let targets = judge::asked_for(charge.phase, before, after, verdict, charge.targets.as_deref());
+        let material = Material {
+            phase: charge.phase,
+            change,
+            after,
+            targets: &targets,
+            paths: &paths,
+            packages: &packages,
+            brief: charge.brief,
+            before: &|path| texts.read(charge.base, path),
+            now: &|path| texts.read(charge.head, path),
+        };
+        let suspicions = control::suspicions(&material);
+        let mut mutants = (0, 0);
+        let mut unnoticed = Vec::new();
+        let budget = MUTANTS_WALL.max(Duration::from_millis(after.wall_ms / 4));
+        let mut spent = Duration::ZERO;
+        for control in control::controls(&material) {
+            let is_mutant = control.question == Question::Mutant;
+            if is_mutant && spent >= budget {
+                break;
+            }
+            // A fault may well make a loop endless; that is noticed, too.
+            let usual = Duration::from_millis(after.wall_ms);
+            self.timeout = if is_mutant { usual * 2 + MUTANT_GRACE } else { charge.timeout };
+            let started = Instant::now();
+            let mut answer = self.ask(charge, &material, &control, options)?;
+            if let (Answer::Wrong(_), Some(other)) = (&answer, control::other_value(&control))
+                && let Answer::Right = self.ask(charge, &material, &other, options)?
+            {
+                answer = Answer::Right;
+            }
+            if is_mutant {
+                spent += started.elapsed();
+                mutants.1 += 1;
+            }
+            match answer {
+                Answer::Right if is_mutant => mutants.0 += 1,
+                Answer::Right => {}
+                Answer::Wrong(reasons) => {
+                    *verdict = and_refused(verdict.clone(), reasons);
+                    return Ok(());
+                }
+                Answer::Unnoticed(what) => unnoticed.push(what),
+                Answer::Unknown(what) => verdict.notes.push(format!("could not be tried: {what}")),
+            }
+        }
+        if mutants.1 > 0 {
+            verdict.notes.push(format!("{} of {} faults put into the changed lines were noticed", mutants.0, mutants.1));
+            verdict.notes.extend(unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
+        }
+        if !suspicions.is_empty() {
+            *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(suspicions) };
+        }
+        Ok(())
+    }
+
+    fn ask(
+        &mut self,
+        charge: &Charge<'_>,
+        material: &Material<'_>,
+        control: &Control,
+        options: &Options,
+    ) -> Result<Answer> {
+        self.enter(control.tree, charge, options)?;
+        for (path, text) in &control.edits {
+            let place = self.room.folder().join(path);
+            let act = || format!("lay {path} into the room");
+            fs::create_dir_all(place.parent().unwrap_or(self.room.folder())).with_context(act)?;
+            fs::write(&place, text).with_context(act)?;
+        }
+        let log = self.room.scratch().join("calls");
+        fs::write(&log, "").context("make a list of calls")?;
+        let mut variables = vec![(INERT_LOG.into(), log.clone().into())];
+        variables.extend(control.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
+        let report = self.run(&control.selection, &variables)?;
+        let calls = fs::read(&log).context("read the list of calls")?;
+        Ok(control.weigh(material, &report, &String::from_utf8_lossy(&calls)))
+    }
+
+    /// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.
+    fn excuse(&mut self, before: &Report, after: &mut Report, targets: &[String]) -> Result<bool> {
+        let mut blamed = judge::newly_failing(before, after, targets);
+        let mut excused = false;
+        for _ in 0..FLAKE_TRIES {
+            if blamed.is_empty() {
+                break;
+            }
+            let files: Option<Vec<String>> = blamed.iter().map(|test| test.file.clone()).collect();
+            let selection = files.filter(|files| files.iter().all(|file| !file.ends_with(".rs")));
+            let again = self.run(&selection.map_or(Selection::All, Selection::Files), &[])?;
+            excused |= judge::excuse(after, &again, &mut blamed);
+        }
+        Ok(excused)
+    }
+
+    /// Makes the room that of the tree.
+    fn enter(&mut self, tree: Tree, charge: &Charge<'_>, options: &Options) -> Result<()> {
+        let (name, options) = match tree {
+            Tree::Base => (charge.base, Options::default()),
+            Tree::Head => (charge.head, Options { base: Some(charge.base.to_owned()), ..options.clone() }),
+        };
+        if let Some((accepted, candidate)) = &self.builds {
+            self.room.build_in(if tree == Tree::Base { accepted } else { candidate });
+        }
+        self.room.change_to(self.ground.git, name, &options)
+    }
+
+    /// The candidate builds upon what accepted trees have built, and writes to none of it.
+    fn take_build(&self, charge: &Charge<'_>) -> Result<()> {
+        let Some((accepted, candidate)) = &self.builds else { return Ok(()) };
+        crate::git::remove_folder(candidate).with_context(|| format!("clear {}", candidate.display()))?;
+        if !accepted.is_dir() || charge.before.is_some() && !accepted.join("debug").is_dir() {
+            return fs::create_dir_all(candidate).with_context(|| format!("create {}", candidate.display()));
+        }
+        let limits = Limits { wall: COPY_WALL, output_bytes_max: 4 << 10 };
+        let copy = Program::new("cp").args(["-a", "--reflink=auto"]).args([accepted, candidate]);
+        copy.output(limits, self.ground.stop).context("copy build output")?;
+        Ok(())
+    }
+
+    fn run(&mut self, selection: &Selection, variables: &[(std::ffi::OsString, std::ffi::OsString)]) -> Result<Report> {
+        let settings = Settings {
+            timeout: self.timeout,
+            cargo_target_dir: self.room.build().map(Path::to_owned),
+            virtual_env: self.ground.environment.virtual_env.clone(),
+            path: self.ground.environment.path.clone(),
+            variables: variables.to_vec(),
+        };
+        let started = Instant::now();
+        let report =
+            self.suite.run(Place::Room(&self.room, self.sandbox), selection, &settings, self.ground.stop);
+        self.running += started.elapsed();
+        report
+    }
+
+    fn close(self) -> Result<()> {
+        if let Some((_, candidate)) = &self.builds {
+            crate::git::remove_folder(candidate).with_context(|| format!("clear {}", candidate.display()))?;
+        }
+        self.room.remove()
+    }
+}
+
+/// Files as the two trees have them, each read once.
+struct Texts<'a> {
+    git: &'a Git,
+    read: RefCell<HashMap<(String, String), Option<String>>>,
+}
+
+impl Texts<'_> {
+    fn read(&self, tree: &str, path: &str) -> Option<String> {
+        let key = (tree.to_owned(), path.to_owned());
+        if let Some(known) = self.read.borrow().get(&key) {
+            return known.clone();
+        }
+        let bytes = self.git.read_file(tree, path).ok().flatten();
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        self.read.borrow_mut().insert(key, text.clone());
+        text
+    }
+}
+
+fn and_refused(verdict: Verdict, reasons: Vec<Reason>) -> Verdict {
+    let earlier = match verdict.decision {
+        Decision::Refused => verdict.reasons,
+        Decision::Accepted | Decision::Undecided => Vec::new(),
+    };
+    Verdict { notes: verdict.notes, ..Verdict::refused(reasons.into_iter().chain(earlier).collect()) }
+}
+
+/// A folder for a room that nobody else is in. The same one again, if possible: build output is tied to its place.
+fn free_room(root: &Path) -> Result<(PathBuf, fs::File)> {
+    const ROOMS_MAX: usize = 64;
+    fs::create_dir_all(root).with_context(|| format!("create {}", root.display()))?;
+    for number in 0..ROOMS_MAX {
+        let path = root.join(format!("{number}.lock"));
+        let lock = fs::File::create(&path).with_context(|| format!("create {}", path.display()))?;
+        if lock.try_lock().is_ok() {
+            return Ok((root.join(number.to_string()), lock));
+        }
+    }
+    anyhow::bail!("{ROOMS_MAX} rooms are in use in {}", root.display())
+}
+
+/// Test code of a language whose test files could bend the run of the others.
+fn is_script(path: &str) -> bool {
+    let language = Language::of_path(path);
+    language == Language::Python || language.is_script()
+}
+
+fn is_added_test(changed: &redgreen_core::change::ChangedPath) -> bool {
+    changed.kind == Kind::Added && changed.class == Class::Test && is_script(&changed.path)
+}

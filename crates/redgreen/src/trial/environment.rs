@@ -1,0 +1,163 @@
+//! What a trial stands in: tools by their absolute paths, folders of packages, and what became of both since the tree
+//! before was accepted.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use redgreen_core::change::{Change, Class, Kind, shadowed_module};
+use redgreen_core::syntax::{Language, imports};
+use redgreen_core::verdict::{Code, Reason};
+use serde::{Deserialize, Serialize};
+
+use super::Ground;
+use crate::git::Git;
+use crate::room::{Dependencies, DependencyChange, DependencyFolder, How, RoomFacts, Search, Surroundings, Tools};
+
+/// Programs that verdicts rest on.
+const TOOLS: &[&str] = &["python3", "python", "node", "cargo", "go", "java", "mvn", "ruby", "php", "elixir", "bats"];
+/// Folders of installed packages, in the root or beside any manifest.
+const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"];
+/// How deep below the root they are looked for.
+const DEPTH_MAX: usize = 3;
+/// So many files are named before the rest is counted.
+const NAMED_MAX: usize = 3;
+
+/// What is remembered of the surroundings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Seen {
+    /// Name, path and what the file system says of it.
+    tools: BTreeMap<String, (PathBuf, String)>,
+    packages: Dependencies,
+}
+
+/// Found for a trial.
+pub struct Surrounding {
+    pub surroundings: Surroundings,
+    pub seen: Seen,
+}
+
+pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
+    let environment = ground.environment;
+    let home = environment.home.as_deref();
+    let path = environment.path.clone().unwrap_or_default();
+    let search = Search { path: &path, folder: ground.checkout, home, refused: &[] };
+    let tools = Tools::resolve(TOOLS, &search, ground.stop)?;
+    let mut folders = installed(ground, head)?;
+    // Used where it is, and looked at all the same.
+    let outside = environment.virtual_env.as_ref().filter(|folder| folder.is_dir());
+    folders.extend(outside.map(|folder| DependencyFolder { place: None, from: folder.clone() }));
+    let dependencies = Dependencies::look(folders)?;
+    let stamp = |path: &Path| {
+        let facts = path.metadata().ok();
+        facts.map(|facts| format!("{} {} {}", facts.ino(), facts.size(), facts.mtime())).unwrap_or_default()
+    };
+    let known = tools.found.iter().map(|tool| (tool.name.clone(), (tool.path.clone(), stamp(&tool.path))));
+    let seen = Seen { tools: known.collect(), packages: dependencies.clone() };
+    let mut hidden: Vec<PathBuf> = home.map(Path::to_owned).into_iter().collect();
+    hidden.extend([ground.git.root.clone(), ground.git.common_dir.clone(), ground.checkout.to_owned()]);
+    hidden.push(ground.workshop.to_owned());
+    let surroundings = Surroundings {
+        tools,
+        dependencies,
+        hidden,
+        cargo_home: environment.cargo_home.clone(),
+        rustup_home: environment.rustup_home.clone(),
+        build: None,
+    };
+    Ok(Surrounding { surroundings, seen })
+}
+
+/// Folders of packages that git does not hold.
+fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
+    let files = ground.git.tree_files(head)?;
+    let mut places = vec![PathBuf::new()];
+    for file in &files {
+        let folder = file.path.parent().unwrap_or(Path::new(""));
+        if folder.components().count() <= DEPTH_MAX && !places.iter().any(|known| known == folder) {
+            places.push(folder.to_owned());
+        }
+    }
+    let mut folders = Vec::new();
+    for place in places.iter().flat_map(|place| FOLDERS.iter().map(|name| place.join(name))) {
+        let from = ground.checkout.join(&place);
+        let held = files.iter().any(|file| file.path.starts_with(&place));
+        if from.is_dir() && !held {
+            // Links are followed: what counts is where the packages are.
+            let from = from.canonicalize().unwrap_or(from);
+            folders.push(DependencyFolder { place: Some(place), from });
+        }
+    }
+    Ok(folders)
+}
+
+/// What is not as it was when the tree before was accepted.
+pub(super) fn changed(before: &Seen, now: &Seen, change: &Change) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    for (name, known) in &before.tools {
+        if now.tools.get(name).is_some_and(|found| found.0 != known.0) {
+            let found = now.tools.get(name).map(|found| found.0.display().to_string()).unwrap_or_default();
+            let sentence = format!("`{name}` was {}, and is {found} now", known.0.display());
+            reasons.push(Reason::new(Code::EnvironmentChanged, sentence));
+        }
+    }
+    let declared = change.paths.iter().any(|changed| changed.class == Class::Manifest);
+    let changes = before.packages.compared_with(&now.packages);
+    let told: Vec<&DependencyChange> = changes.iter().filter(|one| is_news(one, declared)).collect();
+    if let Some(first) = told.first() {
+        let names: Vec<String> = told.iter().take(NAMED_MAX).map(|one| one.path.display().to_string()).collect();
+        let more = told.len().saturating_sub(NAMED_MAX);
+        let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let word = match first.how {
+            How::Added => "is new",
+            How::Removed => "is gone",
+            How::Modified | How::Touched | How::Bytecode => "is not what it was",
+        };
+        let sentence = format!("{}{rest} {word}", names.join(", "));
+        reasons.push(Reason::new(Code::EnvironmentChanged, sentence));
+    }
+    reasons
+}
+
+/// A new package is an honest thing; a file that runs before any test, or another version of a known one, is not, unless
+/// a manifest says so.
+fn is_news(change: &DependencyChange, declared: bool) -> bool {
+    match change.how {
+        How::Added => change.runs_early() && !declared,
+        How::Removed | How::Modified => !declared,
+        How::Touched | How::Bytecode => false,
+    }
+}
+
+/// New files that take the place of a part of the runner, or of the language where a test uses it.
+pub(super) fn planted(git: &Git, facts: &RoomFacts, head: &str, change: &Change) -> Result<Vec<Reason>> {
+    let mut reasons = Vec::new();
+    for path in &facts.planted {
+        let shown = path.display().to_string();
+        let sentence = format!("{shown} would be imported in place of a part of the test runner");
+        reasons.push(Reason::new(Code::EnvironmentPlanted, sentence).place(Some(&shown), None));
+    }
+    let added = change.paths.iter().filter(|changed| changed.kind == Kind::Added);
+    let shadows: Vec<(&str, &str)> =
+        added.filter_map(|changed| Some((changed.path.as_str(), shadowed_module(&changed.path)?))).collect();
+    if shadows.is_empty() {
+        return Ok(reasons);
+    }
+    let mut imported = Vec::new();
+    for file in git.tree_files(head)? {
+        let Some(path) = file.path.to_str().filter(|path| path.contains("test") && path.ends_with(".py")) else {
+            continue;
+        };
+        let text = git.read_file(head, path)?.unwrap_or_default();
+        imported.extend(imports(Language::Python, &String::from_utf8_lossy(&text)).into_iter().map(|one| one.module));
+    }
+    for (path, module) in shadows {
+        if imported.iter().any(|name| name.split('.').next() == Some(module)) {
+            let sentence = format!("{path} would be imported in place of Python's own {module}, which tests use");
+            reasons.push(Reason::new(Code::EnvironmentPlanted, sentence).place(Some(path), None));
+        }
+    }
+    Ok(reasons)
+}

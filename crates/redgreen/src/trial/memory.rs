@@ -1,0 +1,59 @@
+//! What is remembered of an accepted candidate, for whoever judges the next one: kept with our own things, outside the
+//! repository.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use redgreen_core::report::Report;
+use serde::{Deserialize, Serialize};
+
+use super::environment::Seen;
+
+#[derive(Clone, Debug)]
+pub struct Memory {
+    folder: PathBuf,
+}
+
+/// What an accepted tree showed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remembered {
+    pub version: u32,
+    pub report: Report,
+    pub targets: Vec<String>,
+    pub surroundings: Seen,
+}
+
+impl Memory {
+    pub fn new(workshop: &Path) -> Self {
+        Self { folder: workshop.join("judged") }
+    }
+
+    /// What is known of a tree; `None` for one that was never accepted, or by another version of this program.
+    pub fn recall(&self, tree: &str) -> Result<Option<Remembered>> {
+        let path = self.path(tree);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| format!("read {}", path.display())),
+        };
+        Ok(serde_json::from_slice(&bytes).ok())
+    }
+
+    pub fn keep(&self, tree: &str, remembered: &Remembered) -> Result<()> {
+        let path = self.path(tree);
+        let act = || format!("write {}", path.display());
+        fs::create_dir_all(&self.folder).with_context(act)?;
+        let bytes = serde_json::to_vec(remembered).context("write a verdict as JSON")?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder).with_context(act)?;
+        std::io::Write::write_all(&mut file, &bytes).with_context(act)?;
+        file.persist(&path).with_context(act)?;
+        Ok(())
+    }
+
+    fn path(&self, tree: &str) -> PathBuf {
+        self.folder.join(format!("{tree}.json"))
+    }
+}
