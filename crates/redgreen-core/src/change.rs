@@ -36,6 +36,10 @@ pub enum Kind {
 pub enum Class {
     /// Tests, their helpers and their data.
     Test,
+    /// A test file that got more tests and is otherwise as it was.
+    MoreTests,
+    /// A snapshot that a run wrote into the test, where it was left empty.
+    Snapshot,
     Implementation,
     /// Code of a language that keeps tests beside it, so that the path alone does not tell.
     Mixed,
@@ -74,7 +78,7 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
 pub fn needs_a_look(phase: Phase, class: Class, kind: Kind) -> bool {
     matches!(
         (phase, class, kind),
-        (Phase::Red, Class::Implementation, _) | (Phase::Green, Class::Mixed, Kind::Modified)
+        (Phase::Red, Class::Implementation, _) | (Phase::Green, Class::Mixed | Class::Test, Kind::Modified)
     )
 }
 
@@ -83,6 +87,13 @@ pub fn needs_a_look(phase: Phase, class: Class, kind: Kind) -> bool {
 pub fn look_closer(phase: Phase, class: Class, path: &str, old: &str, new: &str) -> Class {
     match (phase, class) {
         (Phase::Red, Class::Implementation) if is_stub(path, old, new) => Class::Stub,
+        (Phase::Green, Class::Test) if syntax::fills_snapshots(old, new) => Class::Snapshot,
+        (Phase::Green, Class::Test)
+            if Language::of_path(path) != Language::Other
+                && syntax::only_adds_tests(Language::of_path(path), path, old, new) =>
+        {
+            Class::MoreTests
+        }
         (Phase::Green, Class::Mixed) if touches_tests(path, old, new) => Class::Test,
         _ => class,
     }

@@ -4,7 +4,9 @@
 //! Each is a question as data: which tree, what is laid over it, which tests are run, and what an honest suite answers.
 //! The program performs it in the clean room; [`Control::weigh`] rules on what came of it.
 
+pub mod behaviour;
 mod canary;
+pub mod reworked;
 mod stand_in;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
@@ -86,6 +88,8 @@ pub enum Answer {
     Right,
     /// The suite is not to be believed.
     Wrong(Vec<Reason>),
+    /// A human has to look.
+    Ask(Vec<Reason>),
     /// A fault nobody noticed; one alone proves nothing.
     Unnoticed(String),
     /// The control itself could not be performed.
@@ -115,7 +119,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             what: "the new tests, once more".to_owned(),
         });
     }
-    let stand_ins = stand_in::stand_ins(material, &files);
+    let (stand_ins, what) = stand_in::stand_ins(material, &files);
     if !stand_ins.is_empty() {
         let about = files.iter().flat_map(|file| tests_of(material, file)).collect();
         let control = Control {
@@ -125,7 +129,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             selection: selection(&files),
             variables: Vec::new(),
             about,
-            what: "the new tests, with code that does nothing".to_owned(),
+            what: what.to_owned(),
         };
         controls.push(control);
     }
@@ -156,6 +160,23 @@ pub fn suspicions(material: &Material<'_>) -> Vec<Reason> {
             };
             let sentence = format!("new code {asks}: {}", seen.text);
             reasons.push(Reason::new(Code::GreenSuspicious, sentence).place(Some(&changed.path), Some(seen.line)));
+        }
+    }
+    reasons
+}
+
+/// New marks that take lines out of what coverage counts.
+pub fn hidden_from_coverage(material: &Material<'_>) -> Vec<Reason> {
+    const MARKS: [&str; 6] = ["pragma: no cover", "istanbul ignore", "c8 ignore", "v8 ignore", "nocov", "LCOV_EXCL"];
+    let mut reasons = Vec::new();
+    for changed in material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted) {
+        let code = matches!(changed.class, Class::Implementation | Class::Mixed);
+        let Some(source) = (material.now)(&changed.path).filter(|_| code) else { continue };
+        let old = (material.before)(&changed.path).unwrap_or_default();
+        let marks = |text: &str| MARKS.iter().map(|mark| text.matches(mark).count()).sum::<usize>();
+        if marks(&source) > marks(&old) {
+            let sentence = format!("{} hides lines from coverage that were counted before", changed.path);
+            reasons.push(Reason::new(Code::RefactorConfigChanged, sentence).place(Some(&changed.path), None));
         }
     }
     reasons
@@ -282,6 +303,9 @@ impl Control {
         let Some(first) = new.first() else { return Answer::Unknown(self.what.clone()) };
         if calls.trim().is_empty() {
             let sentence = format!("{} never calls the code it is about", first.id);
+            if self.what == stand_in::EVERYTHING {
+                return Answer::Ask(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
+            }
             return Answer::Wrong(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
         }
         let asking = |test: &&&Test| test.status.is_failure();
@@ -377,7 +401,7 @@ fn is_in(test: &Test, file: &str) -> bool {
 /// The test files that RED wrote or changed; for a language with tests beside the code, the code as well.
 fn changed_test_files(material: &Material<'_>) -> Vec<String> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
-    let tests = changed.filter(|changed| matches!(changed.class, Class::Test | Class::Mixed));
+    let tests = changed.filter(|changed| matches!(changed.class, Class::Test | Class::Mixed | Class::MoreTests));
     tests.map(|changed| changed.path.clone()).take(FILES_MAX).collect()
 }
 

@@ -31,8 +31,9 @@ mod stub;
 mod suspicion;
 mod tree;
 mod word;
+mod written;
 
-pub use frozen::{ItemChange, Weakness, test_block_frozen};
+pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
 pub use imports::{Import, imports};
 pub use inert::{INERT_LOG, INERT_VALUE, inert_stub};
 pub use item::{Item, Marker, items};
@@ -45,6 +46,7 @@ pub use smell::{Finding, Smell};
 pub use stub::is_stub;
 pub use suspicion::{Suspect, Suspicion, added_lines, shared_literals, suspicious};
 pub use tree::SOURCE_BYTES_MAX;
+pub use written::{written_calls, written_values};
 
 #[cfg(test)]
 mod tests;

@@ -195,6 +195,10 @@ vocabulary! {
         "tests that passed before are gone or skipped" "keep every test";
     RefactorConfigChanged "refactor.config_changed" Code
         "the test runner's configuration was changed" "leave the configuration as it is";
+    RefactorTestsWeakened "refactor.tests_weakened" Code
+        "the tests ask for less than before" "keep what the tests ask for, in whatever form";
+    RefactorBehaviour "refactor.behaviour" Code
+        "the code answers otherwise than before where no test looks" "keep what the code does, or begin with a test";
     RefactorReportIncomplete "refactor.report_incomplete" Code
         "exit code, report and list of tests do not agree that the run finished" "let the run come to its end";
     RefactorLint "refactor.lint" Code

@@ -10,24 +10,27 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::change::{Change, Class, Kind};
+use redgreen_core::control::behaviour::{self, Ask, Said};
+use redgreen_core::control::reworked::{Reworked, comparisons, old_tests, reworked};
 use redgreen_core::control::{self, Answer, Control, Material, Question, Tree};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
-use redgreen_core::report::Report;
-use redgreen_core::syntax::{INERT_LOG, Language};
-use redgreen_core::verdict::{Decision, Reason, Verdict};
+use redgreen_core::report::{Outcome, Report};
+use redgreen_core::syntax::{INERT_LOG, Language, Package};
+use redgreen_core::verdict::{Code, Decision, Reason, Verdict};
 
 use crate::config;
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
-use crate::room::{Options, Room, Surroundings, Trust, build_folder};
+use crate::room::{Options, Request, Room, Surroundings, Trust, build_folder};
 use crate::runner::{self, Place, Settings, Suite};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Network, Sandbox};
 
 
 pub use environment::Surrounding;
@@ -39,6 +42,9 @@ const FLAKE_TRIES: usize = 5;
 const MUTANTS_WALL: Duration = Duration::from_secs(2);
 /// What a fault may take beyond twice the usual time.
 const MUTANT_GRACE: Duration = Duration::from_millis(500);
+/// For comparing reworked tests with the old ones.
+const COMPARISON_WALL: Duration = Duration::from_secs(30);
+const BEHAVIOUR_WALL: Duration = Duration::from_secs(10);
 const COPY_WALL: Duration = Duration::from_secs(300);
 
 /// Where a trial is held.
@@ -167,13 +173,19 @@ impl<'a> Court<'a> {
             None if charge.phase == Phase::Green => change::failing(&before),
             None => Vec::new(),
         };
+        let reading = Reading::of(self.ground.git, charge)?;
+        let reworked = match charge.phase {
+            Phase::Refactor => reworked(&reading.material(&change, &before, &targets)),
+            Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => Reworked::default(),
+        };
+        let known = reworked.without(&before);
         let extra = change::extra_tests(charge.phase, &change);
-        let options = Options { removed: extra.iter().map(PathBuf::from).collect(), ..Options::default() };
+        let options = change::frozen(charge.phase, charge.base, &change);
         self.take_build(charge)?;
         self.enter(Tree::Head, charge, &options)?;
         let mut after = self.run(&Selection::All, &[])?;
         let rule =
-            |after: &Report| judge::judge(charge.phase, Evidence { change: &change, before: &before, after, targets: &targets });
+            |after: &Report| judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets });
         let mut verdict = rule(&after);
         if verdict.decision == Decision::Refused && self.excuse(&before, &mut after, &targets)? {
             verdict = rule(&after);
@@ -189,7 +201,13 @@ impl<'a> Court<'a> {
             self.enter(Tree::Head, charge, &options)?;
         }
         if verdict.decision == Decision::Accepted {
-            self.control(charge, &change, (&before, &after), &options, &mut verdict)?;
+            let targets = judge::asked_for(charge.phase, &before, &after, &verdict, charge.targets.as_deref());
+            let material = reading.material(&change, &after, &targets);
+            let scene = Scene { charge, material: &material, options: &options };
+            match charge.phase {
+                Phase::Refactor => self.compare(scene, &reworked, &mut verdict)?,
+                Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => self.control(scene, &mut verdict)?,
+            }
         }
         let report = match verdict.decision {
             Decision::Accepted => judge::carry(&before, &after),
@@ -199,54 +217,31 @@ impl<'a> Court<'a> {
     }
 
     fn tried(&self, verdict: Verdict, change: Change, report: Report) -> Tried {
-        let fence = self.room.fence(self.sandbox, crate::sandbox::Network::Loopback);
+        let fence = self.room.fence(self.sandbox, Network::Loopback);
         let fence = self.sandbox.held(&fence).to_string();
         Tried { verdict, change, report, surroundings: self.surroundings.clone(), fence, own: Duration::ZERO }
     }
 
     /// Asks the mind's questions one after the other; the first wrong answer decides.
-    fn control(
-        &mut self,
-        charge: &Charge<'_>,
-        change: &Change,
-        (before, after): (&Report, &Report),
-        options: &Options,
-        verdict: &mut Verdict,
-    ) -> Result<()> {
-        let git = self.ground.git;
-        let paths = git.tree_files(charge.head)?;
-        let paths: Vec<String> = paths.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
-        let packages = packages::of(git, charge.head, &paths)?;
-        let texts = Texts { git, read: RefCell::default() };
-        let targets = judge::asked_for(charge.phase, before, after, verdict, charge.targets.as_deref());
-        let material = Material {
-            phase: charge.phase,
-            change,
-            after,
-            targets: &targets,
-            paths: &paths,
-            packages: &packages,
-            brief: charge.brief,
-            before: &|path| texts.read(charge.base, path),
-            now: &|path| texts.read(charge.head, path),
-        };
-        let suspicions = control::suspicions(&material);
+    fn control(&mut self, scene: Scene<'_>, verdict: &mut Verdict) -> Result<()> {
+        let Scene { charge, material, .. } = scene;
+        let suspicions = control::suspicions(material);
         let mut mutants = (0, 0);
         let mut unnoticed = Vec::new();
-        let budget = MUTANTS_WALL.max(Duration::from_millis(after.wall_ms / 4));
+        let budget = MUTANTS_WALL.max(Duration::from_millis(material.after.wall_ms / 4));
         let mut spent = Duration::ZERO;
-        for control in control::controls(&material) {
+        for control in control::controls(material) {
             let is_mutant = control.question == Question::Mutant;
             if is_mutant && spent >= budget {
                 break;
             }
             // A fault may well make a loop endless; that is noticed, too.
-            let usual = Duration::from_millis(after.wall_ms);
+            let usual = Duration::from_millis(material.after.wall_ms);
             self.timeout = if is_mutant { usual * 2 + MUTANT_GRACE } else { charge.timeout };
             let started = Instant::now();
-            let mut answer = self.ask(charge, &material, &control, options)?;
+            let mut answer = self.ask(scene, &control)?;
             if let (Answer::Wrong(_), Some(other)) = (&answer, control::other_value(&control))
-                && let Answer::Right = self.ask(charge, &material, &other, options)?
+                && let Answer::Right = self.ask(scene, &other)?
             {
                 answer = Answer::Right;
             }
@@ -259,6 +254,10 @@ impl<'a> Court<'a> {
                 Answer::Right => {}
                 Answer::Wrong(reasons) => {
                     *verdict = and_refused(verdict.clone(), reasons);
+                    return Ok(());
+                }
+                Answer::Ask(reasons) => {
+                    *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(reasons) };
                     return Ok(());
                 }
                 Answer::Unnoticed(what) => unnoticed.push(what),
@@ -275,14 +274,103 @@ impl<'a> Court<'a> {
         Ok(())
     }
 
-    fn ask(
-        &mut self,
-        charge: &Charge<'_>,
-        material: &Material<'_>,
-        control: &Control,
-        options: &Options,
-    ) -> Result<Answer> {
-        self.enter(control.tree, charge, options)?;
+    /// REFACTOR: the tests notice what they noticed before, and the code answers as it did.
+    fn compare(&mut self, scene: Scene<'_>, reworked: &Reworked, verdict: &mut Verdict) -> Result<()> {
+        if reworked.is_proof_needed() {
+            let reasons = self.prove(scene, reworked, verdict)?;
+            if !reasons.is_empty() {
+                *verdict = and_refused(verdict.clone(), reasons);
+                return Ok(());
+            }
+            let doubts = reworked.doubts();
+            if !doubts.is_empty() {
+                *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(doubts) };
+                return Ok(());
+            }
+        }
+        let suspicions = control::hidden_from_coverage(scene.material);
+        if !suspicions.is_empty() {
+            *verdict = and_refused(verdict.clone(), suspicions);
+            return Ok(());
+        }
+        if let Some(ask) = behaviour::ask(scene.material) {
+            let before = self.behaviour(scene, Tree::Base, &ask)?;
+            let now = self.behaviour(scene, Tree::Head, &ask)?;
+            let different = behaviour::differences(&before, &now);
+            if !different.is_empty() {
+                *verdict = and_refused(verdict.clone(), different);
+            } else if !before.answers.is_empty() {
+                verdict.notes.push(format!("{} calls answer as before", before.answers.len()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts faults into the code: whatever the old tests notice, the new ones have to notice.
+    fn prove(&mut self, scene: Scene<'_>, reworked: &Reworked, verdict: &mut Verdict) -> Result<Vec<Reason>> {
+        let comparisons = comparisons(scene.material, reworked);
+        let Some(first) = comparisons.first() else {
+            return Ok(vec![Reason::new(Code::RefactorTestsVanished, "tests are gone, and so is what they tested")]);
+        };
+        let usual = Duration::from_millis(scene.material.after.wall_ms);
+        self.timeout = usual * 2 + MUTANT_GRACE;
+        let old = self.perform(scene, &old_tests(first))?.0;
+        if old.outcome != Outcome::Passed {
+            let sentence = "tests were changed together with what they test; nothing shows that both mean the same";
+            return Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
+        }
+        let budget = COMPARISON_WALL.max(usual * 2);
+        let started = Instant::now();
+        let mut tried = 0;
+        for comparison in &comparisons {
+            if started.elapsed() > budget {
+                break;
+            }
+            let new = self.perform(scene, &comparison.new)?.0;
+            tried += 1;
+            if new.outcome == Outcome::Passed {
+                let old = self.perform(scene, &comparison.old)?.0;
+                if let Some(reason) = comparison.weigh(&old, &new) {
+                    return Ok(vec![reason]);
+                }
+            }
+        }
+        verdict.notes.push(format!("the reworked tests notice what the old ones did, in {tried} faults"));
+        Ok(Vec::new())
+    }
+
+    /// Has a child process call functions of a tree; only data goes in and out.
+    fn behaviour(&mut self, scene: Scene<'_>, tree: Tree, ask: &Ask) -> Result<Said> {
+        self.enter(tree, scene.charge, scene.options)?;
+        let scratch = self.room.scratch();
+        let (driver, question) = (scratch.join("behaviour.py"), serde_json::to_string(ask)?);
+        fs::write(&driver, behaviour::DRIVER).context("write the driver")?;
+        let Some(python) = self.python() else { return Ok(Said::default()) };
+        let program = self.room.program(python).arg(&driver).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
+        let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: 8 << 20 };
+        let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
+        let started = Instant::now();
+        let output = self.room.run(self.sandbox, &program, &request)?.output;
+        self.running += started.elapsed();
+        Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
+    }
+
+    /// The interpreter that the tests use.
+    fn python(&self) -> Option<PathBuf> {
+        let inside = [".venv/bin/python", "venv/bin/python"].map(|path| self.room.folder().join(path));
+        let inside = inside.into_iter().find(|path| self.room.really(path).exists());
+        let active = self.ground.environment.virtual_env.as_ref().map(|folder| folder.join("bin/python"));
+        inside.or(active.filter(|path| path.exists())).or_else(|| self.room.tool("python3"))
+    }
+
+    fn ask(&mut self, scene: Scene<'_>, control: &Control) -> Result<Answer> {
+        let (report, calls) = self.perform(scene, control)?;
+        Ok(control.weigh(scene.material, &report, &calls))
+    }
+
+    /// Lays a control's files over its tree and runs its tests; what the stand-ins wrote down comes along.
+    fn perform(&mut self, scene: Scene<'_>, control: &Control) -> Result<(Report, String)> {
+        self.enter(control.tree, scene.charge, scene.options)?;
         for (path, text) in &control.edits {
             let place = self.room.folder().join(path);
             let act = || format!("lay {path} into the room");
@@ -295,7 +383,7 @@ impl<'a> Court<'a> {
         variables.extend(control.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
         let report = self.run(&control.selection, &variables)?;
         let calls = fs::read(&log).context("read the list of calls")?;
-        Ok(control.weigh(material, &report, &String::from_utf8_lossy(&calls)))
+        Ok((report, String::from_utf8_lossy(&calls).into_owned()))
     }
 
     /// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.
@@ -359,6 +447,51 @@ impl<'a> Court<'a> {
             crate::git::remove_folder(candidate).with_context(|| format!("clear {}", candidate.display()))?;
         }
         self.room.remove()
+    }
+}
+
+/// What the mind's questions are made from, read from the two trees.
+struct Reading<'a> {
+    charge: &'a Charge<'a>,
+    paths: Vec<String>,
+    packages: Vec<Package>,
+    before: Box<dyn Fn(&str) -> Option<String> + 'a>,
+    now: Box<dyn Fn(&str) -> Option<String> + 'a>,
+}
+
+/// A control's surroundings.
+#[derive(Clone, Copy)]
+struct Scene<'a> {
+    charge: &'a Charge<'a>,
+    material: &'a Material<'a>,
+    options: &'a Options,
+}
+
+impl<'a> Reading<'a> {
+    fn of(git: &'a Git, charge: &'a Charge<'a>) -> Result<Self> {
+        let files = git.tree_files(charge.head)?;
+        let paths: Vec<String> = files.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
+        let packages = packages::of(git, charge.head, &paths)?;
+        let texts = Rc::new(Texts { git, read: RefCell::default() });
+        let reader = |tree: &'a str| -> Box<dyn Fn(&str) -> Option<String> + 'a> {
+            let texts = Rc::clone(&texts);
+            Box::new(move |path| texts.read(tree, path))
+        };
+        Ok(Self { charge, paths, packages, before: reader(charge.base), now: reader(charge.head) })
+    }
+
+    fn material<'m>(&'m self, change: &'m Change, after: &'m Report, targets: &'m [String]) -> Material<'m> {
+        Material {
+            phase: self.charge.phase,
+            change,
+            after,
+            targets,
+            paths: &self.paths,
+            packages: &self.packages,
+            brief: self.charge.brief,
+            before: &*self.before,
+            now: &*self.now,
+        }
     }
 }
 

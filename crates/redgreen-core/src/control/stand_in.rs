@@ -9,8 +9,12 @@ use crate::syntax::{self, Import, Language, Project};
 /// Modules that are replaced; a test that uses more is not about one feature.
 const MODULES_MAX: usize = 40;
 
-/// The text of each stand-in, by path. Empty where none can be written.
-pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)> {
+const IMPORTED: &str = "the new tests, with code that does nothing";
+/// Nothing is imported; the tests may start the program instead.
+pub(super) const EVERYTHING: &str = "the new tests, with a program that does nothing";
+
+/// The text of each stand-in, by path, and what is replaced. Empty where none can be written.
+pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(String, String)>, &'static str) {
     let project = Project { paths: material.paths, packages: material.packages };
     let mut waiting: Vec<String> = tests.to_vec();
     let mut read: Vec<String> = Vec::new();
@@ -36,23 +40,39 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> Vec<(Strin
         }
         read.push(file);
     }
+    if used.is_empty() {
+        return (everything(material, tests), EVERYTHING);
+    }
     let mut all = Vec::new();
     for (path, names) in used.into_iter().take(MODULES_MAX) {
         let existing = (material.now)(&path);
         let Some(text) = syntax::inert_stub(Language::of_path(&path), &path, &names, existing.as_deref()) else {
             // With one module left as it is, the others prove nothing.
-            return Vec::new();
+            return (Vec::new(), IMPORTED);
         };
         all.push((path, text));
+    }
+    (all, IMPORTED)
+}
+
+/// All the code there is, where it is of the tests' own language; each says when it is loaded.
+fn everything(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)> {
+    let languages: Vec<Language> = tests.iter().map(|path| Language::of_path(path)).collect();
+    let code = material.paths.iter().filter(|path| !is_test(material, path) && !path.ends_with("__init__.py"));
+    let mut all = Vec::new();
+    for path in code.filter(|path| Language::of_path(path) == Language::Python).take(MODULES_MAX) {
+        let Some(existing) = (material.now)(path).filter(|_| languages.contains(&Language::Python)) else { continue };
+        let text = syntax::inert_stub(Language::Python, path, &[], Some(&existing)).unwrap_or_default();
+        all.push((path.clone(), format!("{text}\n_record(\"loaded\")\n")));
     }
     all
 }
 
-fn is_test(material: &Material<'_>, path: &str) -> bool {
+pub(super) fn is_test(material: &Material<'_>, path: &str) -> bool {
     let changed = material.change.paths.iter().find(|changed| changed.path == path);
     let named = ["test", "tests", "spec", "__tests__"];
     let name = path.rsplit('/').next().unwrap_or(path);
-    changed.is_some_and(|changed| changed.class == Class::Test)
+    changed.is_some_and(|changed| matches!(changed.class, Class::Test | Class::MoreTests))
         || path.split('/').any(|part| named.contains(&part))
         || name.starts_with("test_")
         || name == "conftest.py"

@@ -71,6 +71,90 @@ pub fn test_block_frozen(language: Language, path: &str, old: &str, new: &str) -
     changes
 }
 
+/// Whether a test file only got more tests, and imports for them.
+pub fn only_adds_tests(language: Language, path: &str, old: &str, new: &str) -> bool {
+    let changes = test_block_frozen(language, path, old, new);
+    let mut added = Vec::new();
+    for change in &changes {
+        match change {
+            ItemChange::Added(item) => added.push(item.span.clone()),
+            ItemChange::Removed(_)
+            | ItemChange::Renamed { .. }
+            | ItemChange::Changed { .. }
+            | ItemChange::Weakened { .. } => return false,
+        }
+    }
+    let mut rest = String::new();
+    let mut at = 0;
+    added.sort_by_key(|span| span.start);
+    for span in added {
+        rest.push_str(new.get(at..span.start).unwrap_or_default());
+        at = at.max(span.end);
+    }
+    rest.push_str(new.get(at..).unwrap_or_default());
+    let (old_imports, old_rest) = lines(old);
+    let (new_imports, new_rest) = lines(&rest);
+    old_rest == new_rest && old_imports.iter().all(|line| new_imports.contains(line))
+}
+
+/// Imports, and all the other lines that hold something.
+fn lines(text: &str) -> (Vec<&str>, Vec<&str>) {
+    const IMPORTS: [&str; 4] = ["import ", "from ", "use ", "#include "];
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.partition(|line| IMPORTS.iter().any(|start| line.starts_with(start)))
+}
+
+/// Whether a file changed only in snapshots that were empty and are written now.
+pub fn fills_snapshots(old: &str, new: &str) -> bool {
+    const CALL: &str = "InlineSnapshot(";
+    let mut olds = old.split(CALL);
+    let mut news = new.split(CALL);
+    let squeezed = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+    if olds.next().map(squeezed) != news.next().map(squeezed) {
+        return false;
+    }
+    let mut filled = false;
+    loop {
+        match (olds.next(), news.next()) {
+            (None, None) => return filled,
+            (Some(before), Some(after)) => {
+                let after = if before.trim_start().starts_with(')') && !after.trim_start().starts_with(')') {
+                    filled = true;
+                    match after_argument(after) {
+                        Some(rest) => rest,
+                        None => return false,
+                    }
+                } else {
+                    after
+                };
+                if squeezed(before) != squeezed(after) {
+                    return false;
+                }
+            }
+            (Some(_), None) | (None, Some(_)) => return false,
+        }
+    }
+}
+
+/// What follows a text in quotes: a snapshot is nothing else.
+fn after_argument(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let quote = text.chars().next().filter(|letter| "`\"'".contains(*letter))?;
+    let mut escaped = false;
+    for (at, letter) in text.char_indices().skip(1) {
+        if escaped {
+            escaped = false;
+        } else if letter == '\\' {
+            escaped = true;
+        } else if letter == '$' && quote == '`' && text.get(at + 1..)?.starts_with('{') {
+            return None;
+        } else if letter == quote {
+            return text.get(at + 1..);
+        }
+    }
+    None
+}
+
 fn frozen(items: Vec<Item>) -> Vec<Item> {
     let leaf = |kind: ItemKind| matches!(kind, ItemKind::Function | ItemKind::Case | ItemKind::DocTest);
     items.into_iter().filter(|item| item.in_tests && leaf(item.kind)).collect()

@@ -11,6 +11,7 @@ use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::verdict::Reason;
 
 use crate::git::{Git, Status};
+use crate::room::{Frozen, Options};
 
 /// What the candidate changes, and what each path is to the phase.
 pub(crate) fn change(git: &Git, phase: Phase, base: &str, head: &str, frameworks: &[&Framework]) -> Result<Change> {
@@ -52,8 +53,22 @@ pub(super) fn configuration(git: &Git, phase: Phase, base: &str, head: &str, cha
 
 /// Test files that GREEN brought along: welcome, and kept apart from those that decide.
 pub(super) fn extra_tests(phase: Phase, change: &Change) -> Vec<String> {
-    let added = change.paths.iter().filter(|changed| phase == Phase::Green && super::is_added_test(changed));
+    let more = |changed: &&ChangedPath| super::is_added_test(changed) || changed.class == Class::MoreTests;
+    let added = change.paths.iter().filter(|_| phase == Phase::Green).filter(more);
     added.map(|changed| changed.path.clone()).collect()
+}
+
+/// How a candidate is laid out for the run that decides: with the tests as RED left them.
+pub(super) fn frozen(phase: Phase, base: &str, change: &Change) -> Options {
+    let mut options = Options { base: Some(base.to_owned()), ..Options::default() };
+    for path in extra_tests(phase, change) {
+        let known = change.paths.iter().any(|changed| changed.path == path && changed.kind == Kind::Modified);
+        match known {
+            true => options.frozen.push(Frozen { tree: base.to_owned(), path: path.into() }),
+            false => options.removed.push(path.into()),
+        }
+    }
+    options
 }
 
 /// The tests that fail in a report.

@@ -1,0 +1,118 @@
+"""Calls functions of a tree with given values and tells, as data, what they answered."""
+
+import ast
+import contextlib
+import importlib
+import inspect
+import io
+import json
+import os
+import random
+import sys
+
+CALLS_MAX = 400
+ANSWER_CHARS_MAX = 300
+PLAIN = (int, float, complex, str, bytes, bool, type(None))
+
+
+def module_name(path):
+    parts = path[: -len(".py")].split("/")
+    first = 0
+    while first < len(parts) - 1 and not os.path.exists("/".join(parts[: first + 1]) + "/__init__.py"):
+        first += 1
+    return "/".join(parts[:first]) or ".", ".".join(parts[first:]).removesuffix(".__init__")
+
+
+def is_data(value, depth=0):
+    if isinstance(value, PLAIN):
+        return True
+    if depth < 6 and type(value) in (list, tuple, set, frozenset):
+        return all(is_data(one, depth + 1) for one in value)
+    if depth < 6 and type(value) is dict:
+        return all(is_data(one, depth + 1) for pair in value.items() for one in pair)
+    return False
+
+
+def answer(function, arguments):
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            value = function(*arguments)
+    except Exception as error:
+        return "raises " + type(error).__name__
+    if not is_data(value):
+        return "a " + type(value).__name__
+    if type(value) in (set, frozenset):
+        value = sorted(value, key=repr)
+    return repr(value)[:ANSWER_CHARS_MAX]
+
+
+def near(value):
+    yield value
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, (int, float)):
+        yield from (value + 1, value - 1, -value, value * 2, value * 10, 0)
+    elif isinstance(value, str):
+        yield from (value * 2, value.upper(), value.lower(), value[::-1], value[:1], "", " " + value)
+    elif isinstance(value, list):
+        yield from (value * 2, value[::-1], value[:1], [])
+
+
+def variants(arguments):
+    yield arguments
+    for place, one in enumerate(arguments):
+        for other in near(one):
+            yield arguments[:place] + (other,) + arguments[place + 1 :]
+
+
+def wanted(function):
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(1 for one in parameters if one.kind in positional and one.default is inspect.Parameter.empty)
+
+
+def read(text):
+    try:
+        return (ast.literal_eval(text),)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return ()
+
+
+def main():
+    ask = json.load(sys.stdin)
+    values = [value for text in ask["values"] for value in read(text)]
+    answers = {}
+    for module in ask["modules"]:
+        root, name = module_name(module["path"])
+        sys.path.insert(0, root)
+        try:
+            loaded = importlib.import_module(name)
+        except Exception:
+            continue
+        for function_name in module["functions"]:
+            function = getattr(loaded, function_name, None)
+            if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
+                continue
+            tuples = [found for called, text in module["calls"] if called == function_name for found in read("(" + text + ",)")]
+            if wanted(function) == 1:
+                tuples += [(value,) for value in values]
+            told = 0
+            for arguments in (other for one in tuples for other in variants(one)):
+                shown = function_name + "(" + ", ".join(repr(one) for one in arguments) + ")"
+                key = module["path"] + " " + shown
+                if key in answers or len(shown) > ANSWER_CHARS_MAX or told >= CALLS_MAX:
+                    continue
+                told += 1
+                random.seed(1)
+                first = answer(function, arguments)
+                random.seed(2)
+                # What does not answer the same twice cannot be compared.
+                if first == answer(function, arguments):
+                    answers[key] = first
+    json.dump({"answers": answers}, sys.stdout)
+
+
+main()
