@@ -252,6 +252,7 @@ impl Room {
         let present = || around.dependencies.folders.iter().filter(|folder| folder.from.is_dir());
         let bound = match sandbox.binds() {
             true => present()
+                .filter(|one| !one.is_scribbled_in())
                 .filter_map(|one| Some(Bound { from: one.from.clone(), to: self.folder().join(one.place.as_ref()?) }))
                 .collect(),
             false => Vec::new(),
@@ -288,7 +289,7 @@ impl Room {
         self.surroundings.dependencies.changes()
     }
 
-    /// A folder to lay packages over, or a link to them where that cannot be done.
+    /// A folder to lay packages over, or links to them where that cannot be done.
     fn place_dependencies(&self, sandbox: &Sandbox) -> Result<()> {
         for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.is_dir()) {
             let Some(below) = &folder.place else { continue };
@@ -300,7 +301,13 @@ impl Room {
             }
             crate::git::remove_folder(&place).with_context(act)?;
             fs::create_dir_all(place.parent().unwrap_or(&self.place)).with_context(act)?;
-            if sandbox.binds() {
+            if folder.is_scribbled_in() {
+                fs::create_dir(&place).with_context(act)?;
+                for entry in fs::read_dir(&folder.from).with_context(act)? {
+                    let entry = entry.with_context(act)?;
+                    symlink(entry.path(), place.join(entry.file_name())).with_context(act)?;
+                }
+            } else if sandbox.binds() {
                 fs::create_dir(&place).with_context(act)?;
             } else {
                 symlink(&folder.from, &place).with_context(act)?;

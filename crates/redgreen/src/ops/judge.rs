@@ -40,6 +40,9 @@ pub struct Judgement {
     /// RED: the tests that have to pass at GREEN.
     pub targets: Vec<String>,
     pub ran: String,
+    /// The end of what the runner printed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub output: String,
     pub counts: Counts,
     pub fence: String,
     /// Milliseconds of ours, beside those of the tests.
@@ -122,6 +125,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         notes: verdict.notes,
         targets: verdict.targets,
         ran: tried.report.command.clone(),
+        output: if verdict.decision == Decision::Accepted { String::new() } else { tried.report.output_tail.clone() },
         counts: tried.report.counts(),
         fence: tried.fence,
         own_ms: u64::try_from(tried.own.as_millis()).unwrap_or(u64::MAX),

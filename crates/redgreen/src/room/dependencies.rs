@@ -26,7 +26,7 @@ const EARLY_FILES: &[&str] =
     &["sitecustomize.py", "usercustomize.py", "entry_points.txt", "pyvenv.cfg", "package.json"];
 const PATH_FILE: &str = "pth";
 /// What programs write beside packages by merely using them.
-const LITTER: &[&str] = &[".cache", ".vite", ".vitest"];
+const LITTER: &[&str] = &[".cache", ".vite", ".vite-temp", ".vitest"];
 const BYTECODE_FOLDER: &str = "__pycache__";
 
 /// A folder of packages and where it appears in a room.
@@ -36,6 +36,13 @@ pub struct DependencyFolder {
     pub place: Option<PathBuf>,
     /// Where it really is.
     pub from: PathBuf,
+}
+
+impl DependencyFolder {
+    /// Whether tools keep files of their own in it: then it is a folder of the room with links to the packages.
+    pub(super) fn is_scribbled_in(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.ends_with("node_modules"))
+    }
 }
 
 /// Folders of packages as they were at one time.
