@@ -50,6 +50,8 @@ pub enum Tree {
 pub enum Question {
     /// RED: do the same tests fail once more?
     Again,
+    /// RED: do the tests fail for more than a snapshot that nobody has recorded yet?
+    Recording,
     /// RED: do the tests call what they test, and fail when it does nothing?
     Inert,
     /// GREEN: do the tests still fail on the code before?
@@ -117,6 +119,19 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             variables: Vec::new(),
             about: Vec::new(),
             what: "the new tests, once more".to_owned(),
+        });
+    }
+    let records = |file: &String| (material.now)(file).is_some_and(|source| source.contains("Snapshot("));
+    if files.iter().any(records) {
+        controls.push(Control {
+            question: Question::Recording,
+            tree: Tree::Head,
+            edits: Vec::new(),
+            selection: selection(&files),
+            // Runners write missing snapshots, except where they take themselves to be in CI.
+            variables: vec![("CI", String::new())],
+            about: Vec::new(),
+            what: "the new tests, recording snapshots".to_owned(),
         });
     }
     let (stand_ins, what) = stand_in::stand_ins(material, &files);
@@ -277,6 +292,7 @@ impl Control {
     pub fn weigh(&self, material: &Material<'_>, report: &Report, calls: &str) -> Answer {
         match self.question {
             Question::Again => again(material, report),
+            Question::Recording => recording(material, report),
             Question::Inert => self.inert(material, report, calls),
             Question::OldCode => old_code(material, report),
             Question::Impossible => self.unmet(report),
@@ -349,6 +365,17 @@ fn again(material: &Material<'_>, report: &Report) -> Answer {
             Answer::Wrong(vec![Reason::new(Code::RedFlaky, sentence).test(id)])
         }
         None => Answer::Right,
+    }
+}
+
+fn recording(material: &Material<'_>, report: &Report) -> Answer {
+    let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
+    match material.targets.first() {
+        Some(first) if material.targets.iter().all(passes) => {
+            let sentence = format!("{first} only waits for a snapshot to be recorded, and would take any");
+            Answer::Wrong(vec![Reason::new(Code::RedPasses, sentence).test(first)])
+        }
+        Some(_) | None => Answer::Right,
     }
 }
 
