@@ -11,6 +11,7 @@ pub mod facts;
 pub mod go;
 pub mod invoke;
 mod javascript;
+pub mod node;
 pub mod pytest;
 mod python;
 pub mod unittest;
@@ -64,7 +65,7 @@ pub struct Process {
 
 /// In the order of the mission: Java, JavaScript, Python, then the rest.
 pub const FRAMEWORKS: &[Framework] =
-    &[vitest::FRAMEWORK, pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
+    &[vitest::FRAMEWORK, node::FRAMEWORK, pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
 
 /// A framework in one folder of a project.
 #[derive(Clone, Debug)]

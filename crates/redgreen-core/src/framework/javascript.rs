@@ -11,7 +11,7 @@ use super::file_name;
 use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Unable};
 use crate::coverage::Format;
 use crate::format::bounded_head;
-use crate::format::stream::{Fault, Line, Stream};
+use crate::format::stream::{Fault, Frame, Line, Stream};
 use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Stage, Status, Test};
 
 /// Where our reporters write.
@@ -27,7 +27,7 @@ pub(super) const LITTER: &[&str] = &["node_modules/", "coverage/", ".vite/"];
 
 const EXTENSIONS: &[&str] = &[".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 /// Between the parts of an id.
-const MARK: &str = " > ";
+pub(super) const MARK: &str = " > ";
 
 /// What says that something is not there yet: codes of Node and of resolvers.
 const MISSING_CODES: &[&str] = &["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED"];
@@ -133,6 +133,16 @@ impl Manifest {
     }
 }
 
+/// Whether the project uses a runner that is a package.
+pub(super) fn has_package(folder: &Folder) -> bool {
+    PACKAGES.iter().any(|package| package.evidence(folder) == Evidence::Sure)
+}
+
+/// Whether a script of the project says so.
+pub(super) fn has_script(folder: &Folder, words: &str) -> bool {
+    Manifest::of(folder).scripts().any(|script| script.contains(words))
+}
+
 /// The command that installs what the project asks for, by its lock file.
 fn install(folder: &Folder) -> &'static str {
     match manager(folder) {
@@ -194,8 +204,8 @@ pub(super) fn split_id(id: &str) -> Option<(&str, &str)> {
 
 /// A test's name without its file.
 #[cfg(test)]
-pub(super) fn name_of(id: &str) -> &str {
-    split_id(id).map_or(id, |(_, name)| name)
+pub(super) fn name_of(id: &str) -> String {
+    split_id(id).map_or(id, |(_, name)| name).to_owned()
 }
 
 pub(super) fn id_of(file: Option<&str>, name: &str) -> String {
@@ -360,6 +370,41 @@ pub(super) fn load_error(file: Option<&str>, fault: &Fault, captured: &Captured)
         code: code.map(str::to_owned),
         message: bounded_head(message),
     }
+}
+
+/// What Node prints of an error that nothing caught: the place, the source, the class with its code, the trace.
+pub(super) fn told(text: &str) -> Fault {
+    let mut fault = Fault::default();
+    for line in text.lines() {
+        let line = line.trim_start_matches("Exception during run: ").trim();
+        if fault.frame.is_none() {
+            fault.frame = place(line);
+        }
+        if fault.name.is_none()
+            && let Some((class, message)) = line.split_once(": ")
+        {
+            let (name, code) = class.split_once(" [").unwrap_or((class, ""));
+            if name.ends_with("Error") && name.chars().all(char::is_alphanumeric) {
+                fault.name = Some(name.to_owned());
+                fault.message = Some(message.to_owned());
+                fault.code = Some(code.trim_end_matches(']')).filter(|code| !code.is_empty()).map(Value::from);
+            }
+        }
+        if let Some(code) = line.strip_prefix("code: '").filter(|_| fault.code.is_none()) {
+            fault.code = code.split('\'').next().map(Value::from);
+        }
+    }
+    if fault.message.is_none() {
+        fault.message = Some(text.to_owned());
+    }
+    fault
+}
+
+/// `/project/test/a.js:4`, or the same as an address: a line by itself.
+fn place(line: &str) -> Option<Frame> {
+    let (file, number) = line.strip_prefix("file://").unwrap_or(line).rsplit_once(':')?;
+    let file = Some(file).filter(|file| file.starts_with('/') && !file.contains(' '))?;
+    Some(Frame { file: Some(file.to_owned()), line: Some(number.parse().ok()?) })
 }
 
 fn load_kind(fault: &Fault) -> LoadErrorKind {
