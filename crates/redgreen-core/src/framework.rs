@@ -9,8 +9,11 @@ pub mod captured;
 pub mod cargo;
 pub mod facts;
 pub mod go;
+pub mod gradle;
 pub mod invoke;
+mod java;
 mod javascript;
+pub mod maven;
 pub mod node;
 pub mod pytest;
 mod python;
@@ -64,8 +67,16 @@ pub struct Process {
 }
 
 /// In the order of the mission: Java, JavaScript, Python, then the rest.
-pub const FRAMEWORKS: &[Framework] =
-    &[vitest::FRAMEWORK, node::FRAMEWORK, pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
+pub const FRAMEWORKS: &[Framework] = &[
+    maven::FRAMEWORK,
+    gradle::FRAMEWORK,
+    vitest::FRAMEWORK,
+    node::FRAMEWORK,
+    pytest::FRAMEWORK,
+    unittest::FRAMEWORK,
+    cargo::FRAMEWORK,
+    go::FRAMEWORK,
+];
 
 /// A framework in one folder of a project.
 #[derive(Clone, Debug)]

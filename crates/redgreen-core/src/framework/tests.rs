@@ -33,6 +33,23 @@ fn a_project_is_known_by_its_root() {
 }
 
 #[test]
+fn a_pom_is_known_by_what_it_names() {
+    let junit = "<artifactId>junit-jupiter</artifactId>";
+    finds(&[("pom.xml", junit)], &["maven"]);
+    finds(&[("pom.xml", "<project>")], &["maven"]);
+    finds(&[("pom.xml", "<modules>"), ("core//pom.xml", junit)], &["maven"]);
+    finds(&[("README.md", ""), ("core//pom.xml", junit), ("web//pytest.ini", "")], &["core: maven", "web: pytest"]);
+    finds(&[("pom.xml", "<project>"), ("go.mod", "")], &["go"]);
+}
+
+#[test]
+fn a_gradle_build_reaches_its_modules() {
+    finds(&[("build.gradle", "")], &["gradle"]);
+    finds(&[("settings.gradle.kts", ""), ("app//build.gradle.kts", "")], &["gradle"]);
+    finds(&[("build.gradle", ""), ("pom.xml", "junit")], &["maven", "gradle"]);
+}
+
+#[test]
 fn unittest_is_for_projects_that_do_not_name_pytest() {
     let own = ("tests/test_a.py", "import unittest\n");
     finds(&[own], &["unittest"]);
@@ -160,5 +177,27 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("rust-toolchain.toml", "config"),
     ] {
         is(&cargo::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("src/test/java/demo/CalcTest.java", "test"),
+        ("core/src/test/resources/in.txt", "test"),
+        ("src/integrationTest/kotlin/ATest.kt", "test"),
+        ("src/main/java/demo/Calc.java", "-"),
+        ("src/main/java/demo/test/Calc.java", "-"),
+        ("core/pom.xml", "config"),
+        (".mvn/maven.config", "config"),
+        ("mvnw", "config"),
+        ("src/test/resources/junit-platform.properties", "config"),
+    ] {
+        is(&maven::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("app/src/test/java/demo/CalcTest.java", "test"),
+        ("app/build.gradle.kts", "config"),
+        ("gradle/libs.versions.toml", "config"),
+        ("gradle.properties", "config"),
+        ("src/main/java/demo/gradle/A.java", "-"),
+    ] {
+        is(&gradle::FRAMEWORK, path, expected);
     }
 }
