@@ -13,7 +13,9 @@ pub mod gradle;
 pub mod invoke;
 mod java;
 mod javascript;
+pub mod jest;
 pub mod maven;
+pub mod mocha;
 pub mod node;
 pub mod pytest;
 mod python;
@@ -71,6 +73,8 @@ pub const FRAMEWORKS: &[Framework] = &[
     maven::FRAMEWORK,
     gradle::FRAMEWORK,
     vitest::FRAMEWORK,
+    jest::FRAMEWORK,
+    mocha::FRAMEWORK,
     node::FRAMEWORK,
     pytest::FRAMEWORK,
     unittest::FRAMEWORK,

@@ -1,7 +1,7 @@
 //! Node's own runner, `node --test`, read from the stream of our `reporters/redgreen-node.mjs`. Both sides are changed
 //! together. Each file is a process, which the runner shows as a test of its own unless it told of tests.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::report::{Exit, Flag, Outcome, Report, Status, Test};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "node",
-    how: How::Process(Process { invoke, parse, list: |_| Vec::new() }),
+    how: How::Process(Process { invoke, parse, list }),
     looks_for: "a script with `node --test`, or tests that use node:test",
     detect,
     reads: javascript::reads,
@@ -32,6 +32,12 @@ pub const FRAMEWORK: Framework = Framework {
 const REPORTER: Injected =
     Injected { path: "redgreen-node.mjs", text: include_str!("../../reporters/redgreen-node.mjs") };
 
+/// What goes into the process of each file.
+const CHILD: Injected =
+    Injected { path: "redgreen-node-child.cjs", text: include_str!("../../reporters/redgreen-node-child.cjs") };
+/// The code it gives a process that ended itself with 0.
+const LEFT: i64 = 86;
+
 /// Node's code for an option that it does not know.
 const DECIDES: &[(i32, Outcome)] = &[(9, Outcome::UsageError)];
 const COVERAGE_FILE: &str = "lcov.info";
@@ -42,7 +48,7 @@ const NOT_ONLY: &str = "'only' option not set";
 fn detect(folder: &Folder) -> Evidence {
     let uses = |(path, text): &(String, String)| javascript::is_test_file(path) && text.contains("node:test");
     let by_tests = folder.texts.iter().any(uses) && !javascript::has_package(folder);
-    if by_tests || javascript::has_script(folder, "node --test") { Evidence::Sure } else { Evidence::None }
+    if by_tests || javascript::scripts_node_test(folder) { Evidence::Sure } else { Evidence::None }
 }
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
@@ -57,28 +63,32 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let reporter = format!("--test-reporter={}", facts.scratch(REPORTER.path));
     let destination = |file: &str| format!("--test-reporter-destination={}", facts.scratch(file));
     let call = Call::new([node, "--test", &reporter, &destination(STREAM)]);
+    let call = match selection {
+        // It would be counted.
+        Selection::Coverage => call,
+        Selection::All | Selection::Files(_) | Selection::One(_) | Selection::List => {
+            call.args([format!("--require={}", facts.scratch(CHILD.path))])
+        }
+    };
     invocation.call = match selection {
         Selection::All => call,
         Selection::Files(paths) => call.args(paths),
         Selection::One(id) => {
             let (file, name) = javascript::split_id(id).unwrap_or(("", id));
-            // Node 20 compares each name by itself; later ones that of the test, or with those of its suites.
-            let leaf = javascript::quoted(last_name(name));
-            call.args([&format!("--test-name-pattern=^{leaf}$"), file])
+            // Node compares each name by itself: those of the suites are needed to get to the test.
+            let patterns =
+                name.split(javascript::MARK).map(|name| format!("--test-name-pattern=^{}$", javascript::quoted(name)));
+            javascript::only(call.args(patterns).args([file]), name)
         }
-        Selection::List => return Err(Unable::Unsupported("node --test cannot name tests without running them")),
+        Selection::List => call.env("REDGREEN_LIST", "1"),
         Selection::Coverage => {
             invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
             call.args(["--experimental-test-coverage", "--test-reporter=lcov", &destination(COVERAGE_FILE)])
         }
     };
-    invocation.inject.push(REPORTER);
+    invocation.inject.extend([REPORTER, CHILD]);
     invocation.reports.push(ReportAt::Scratch(STREAM.to_owned()));
     Ok(invocation)
-}
-
-fn last_name(name: &str) -> &str {
-    name.rsplit(javascript::MARK).next().unwrap_or(name)
 }
 
 /// One event of the runner's.
@@ -108,6 +118,16 @@ struct Error {
     code: Option<Value>,
     message: Option<String>,
     signal: Option<String>,
+    exit_code: Option<i64>,
+}
+
+/// A test or a suite by its file, its depth, its line and its name.
+type Key = (Option<String>, usize, Option<u32>, String);
+
+impl Event {
+    fn key(&self) -> Key {
+        (self.file.clone(), self.nesting, self.line, self.id.clone())
+    }
 }
 
 fn parse(captured: &Captured) -> Report {
@@ -123,21 +143,31 @@ fn parse(captured: &Captured) -> Report {
     let mut above: Vec<String> = Vec::new();
     let mut with_tests: BTreeSet<String> = BTreeSet::new();
     let mut files: Vec<Event> = Vec::new();
+    let mut open: BTreeMap<Key, usize> = BTreeMap::new();
     for event in stream::events::<Event>(bytes) {
         match (event.event.as_str(), event.kind.as_deref()) {
             ("finish", _) => report.finished = true,
             ("test:pass" | "test:fail", Some("file")) => files.push(event),
+            ("test:enqueue", kind) if kind != Some("file") => *open.entry(event.key()).or_default() += 1,
             ("test:start", _) => {
                 above.truncate(event.nesting);
                 above.push(event.id);
             }
             ("test:pass" | "test:fail", kind) => {
                 with_tests.extend(event.file.clone());
+                open.entry(event.key()).and_modify(|count| *count = count.saturating_sub(1));
                 above.truncate(event.nesting);
                 add(&mut report, &event, kind == Some("suite"), &above, captured);
             }
             _ => {}
         }
+    }
+    if report.finished {
+        // The failure of its process already says what became of a file's tests.
+        let failed =
+            |file: &Option<String>| files.iter().any(|event| event.event == "test:fail" && event.file == *file);
+        open.retain(|(file, ..), count| *count > 0 && !failed(file));
+        add_lost(&mut report, open.into_keys(), captured);
     }
     for event in &files {
         let told = event.file.as_ref().is_some_and(|file| with_tests.contains(file));
@@ -145,6 +175,18 @@ fn parse(captured: &Captured) -> Report {
     }
     report.conclude();
     report
+}
+
+/// Tests that were waiting when their process ended; of those within others the whole name is not known.
+fn add_lost(report: &mut Report, lost: impl Iterator<Item = Key>, captured: &Captured) {
+    for (file, nesting, line, name) in lost {
+        report.flag(Flag::ResultMissing);
+        if nesting == 0 {
+            let file = file.map(|file| captured.relative(&file));
+            let id = javascript::id_of(file.as_deref(), &name);
+            report.tests.push(Test { file, line, ..Test::new(id, Status::Crashed) });
+        }
+    }
 }
 
 fn add(report: &mut Report, event: &Event, is_suite: bool, above: &[String], captured: &Captured) {
@@ -208,7 +250,8 @@ fn add_file(report: &mut Report, event: &Event, told: bool, captured: &Captured)
     let error = event.error.as_ref();
     let timed_out = error.and_then(|error| error.failure_type.as_deref()) == Some("testTimeoutFailure");
     let signal = error.and_then(|error| error.signal.clone());
-    if timed_out || signal.is_some() {
+    let left = error.is_some_and(|error| error.exit_code == Some(LEFT));
+    if timed_out || left || signal.is_some() {
         let status = if timed_out { Status::TimedOut } else { Status::Crashed };
         let id = file.clone().unwrap_or_default();
         report.tests.push(Test { file, message: signal, ..Test::new(id, status) });
@@ -219,6 +262,10 @@ fn add_file(report: &mut Report, event: &Event, told: bool, captured: &Captured)
         let fault = javascript::told(event.stderr.as_deref().unwrap_or_default());
         report.load_errors.push(javascript::load_error(event.file.as_deref(), &fault, captured));
     }
+}
+
+fn list(captured: &Captured) -> Vec<String> {
+    parse(captured).tests.into_iter().map(|test| test.id).collect()
 }
 
 #[cfg(test)]

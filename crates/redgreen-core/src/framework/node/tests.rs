@@ -11,7 +11,7 @@ const ALONE: &[(&str, Outcome)] = &[("crash_exit0", Outcome::NoTests), ("filter_
 /// The expectations know only the last name of a test, and files by their whole path.
 fn last(id: &str) -> String {
     match javascript::split_id(id) {
-        Some((_, name)) => last_name(name).to_owned(),
+        Some((_, name)) => name.rsplit(javascript::MARK).next().unwrap_or(name).to_owned(),
         None => format!("/project/{id}"),
     }
 }
@@ -34,7 +34,7 @@ fn captured_runs_of_26_are_read_as_a_person_would() {
 #[test]
 fn a_file_that_does_not_load_says_why_and_where() {
     for (situation, kind, code, place) in [
-        ("missing_module", LoadErrorKind::MissingSymbol, "MODULE_NOT_FOUND", "test/calc.test.js:0"),
+        ("missing_module", LoadErrorKind::MissingSymbol, "MODULE_NOT_FOUND", "test/calc.test.js:3"),
         ("missing_export_esm", LoadErrorKind::MissingSymbol, "SyntaxError", "test/calc.test.mjs:2"),
         ("syntax_error", LoadErrorKind::Syntax, "SyntaxError", "test/calc.test.js:4"),
         ("file_throws_no_test", LoadErrorKind::Other, "Error", "test/calc.test.js:1"),
@@ -58,16 +58,18 @@ fn invokes(selection: &Selection, expected: &str) {
     let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
     let words = invoke(&facts, selection).unwrap().call.words.join(" ");
     let start = "node --test --test-reporter=/s/redgreen-node.mjs --test-reporter-destination=/s/stream.jsonl";
-    assert_eq!(words, format!("{start}{expected}"));
+    assert_eq!(words, format!("{start}{}", expected.replace("CHILD", "--require=/s/redgreen-node-child.cjs")));
 }
 
 #[test]
 fn all_files_one_and_coverage() {
-    invokes(&Selection::All, "");
-    invokes(&Selection::Files(vec!["a.test.js".to_owned()]), " a.test.js");
-    invokes(&Selection::One("a.test.js > s > 1+1".to_owned()), r" --test-name-pattern=^1\+1$ a.test.js");
+    invokes(&Selection::All, " CHILD");
+    invokes(&Selection::Files(vec!["a.test.js".to_owned()]), " CHILD a.test.js");
+    invokes(
+        &Selection::One("a.test.js > s > 1+1".to_owned()),
+        r" CHILD --test-name-pattern=^s$ --test-name-pattern=^1\+1$ a.test.js",
+    );
     let coverage = " --experimental-test-coverage --test-reporter=lcov --test-reporter-destination=/s/lcov.info";
     invokes(&Selection::Coverage, coverage);
-    let facts = Facts { tools: vec![("node".to_owned(), "node".to_owned())], ..Facts::default() };
-    assert!(matches!(invoke(&facts, &Selection::List), Err(Unable::Unsupported(_))));
+    invokes(&Selection::List, " CHILD");
 }
