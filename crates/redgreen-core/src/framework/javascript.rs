@@ -77,7 +77,7 @@ impl Package {
             return Evidence::Sure;
         }
         let mut rivals = PACKAGES.iter().filter(|other| other.name != self.name && manifest.depends_on(other.name));
-        let outdone = !is_used(self) && (manifest.runs_node_test() || rivals.any(|other| is_used(other)));
+        let outdone = !is_used(self) && (super::node::is_scripted(&manifest) || rivals.any(|other| is_used(other)));
         if manifest.depends_on(self.name) && !outdone { Evidence::Sure } else { Evidence::None }
     }
 
@@ -117,10 +117,10 @@ impl Package {
 }
 
 /// A project's `package.json`.
-struct Manifest(Value);
+pub(super) struct Manifest(Value);
 
 impl Manifest {
-    fn of(folder: &Folder) -> Self {
+    pub(super) fn of(folder: &Folder) -> Self {
         Self(folder.text(MANIFEST).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
     }
 
@@ -133,27 +133,17 @@ impl Manifest {
         self.scripts().any(|script| script.split_whitespace().any(|part| part == word))
     }
 
-    fn runs_node_test(&self) -> bool {
-        let is_one = |script: &str| {
-            let mut words = script.split_whitespace();
-            words.any(|word| word == "node") && words.any(|word| word == "--test")
-        };
-        self.scripts().any(is_one)
-    }
-
-    fn scripts(&self) -> impl Iterator<Item = &str> {
-        self.0.get("scripts").and_then(Value::as_object).into_iter().flatten().filter_map(|(_, text)| text.as_str())
+    /// That for the tests first.
+    pub(super) fn scripts(&self) -> impl Iterator<Item = &str> {
+        let scripts = self.0.get("scripts").and_then(Value::as_object);
+        let tests = scripts.and_then(|scripts| scripts.get("test"));
+        tests.into_iter().chain(scripts.into_iter().flat_map(|scripts| scripts.values())).filter_map(Value::as_str)
     }
 }
 
 /// Whether the project uses a runner that is a package.
 pub(super) fn has_package(folder: &Folder) -> bool {
     PACKAGES.iter().any(|package| package.evidence(folder) == Evidence::Sure)
-}
-
-/// Whether a script of the project starts Node's own runner.
-pub(super) fn scripts_node_test(folder: &Folder) -> bool {
-    Manifest::of(folder).runs_node_test()
 }
 
 /// The command that installs what the project asks for, by its lock file.

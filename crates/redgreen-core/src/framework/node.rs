@@ -1,15 +1,18 @@
 //! Node's own runner, `node --test`, read from the stream of our `reporters/redgreen-node.mjs`. Both sides are changed
 //! together. Each file is a process, which the runner shows as a test of its own unless it told of tests.
 
+mod script;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::script::Script;
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Unable};
-use super::javascript::{self, STREAM};
+use super::javascript::{self, Manifest, STREAM};
 use super::{Framework, How, Process};
 use crate::coverage::Format;
 use crate::format::{bounded_head, stream};
@@ -48,7 +51,16 @@ const NOT_ONLY: &str = "'only' option not set";
 fn detect(folder: &Folder) -> Evidence {
     let uses = |(path, text): &(String, String)| javascript::is_test_file(path) && text.contains("node:test");
     let by_tests = folder.texts.iter().any(uses) && !javascript::has_package(folder);
-    if by_tests || javascript::scripts_node_test(folder) { Evidence::Sure } else { Evidence::None }
+    if by_tests || script(folder).is_some() { Evidence::Sure } else { Evidence::None }
+}
+
+fn script(folder: &Folder) -> Option<Script> {
+    Script::of(Manifest::of(folder).scripts())
+}
+
+/// Whether a script of the project starts Node's own runner.
+pub(super) fn is_scripted(manifest: &Manifest) -> bool {
+    Script::of(manifest.scripts()).is_some()
 }
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
@@ -62,7 +74,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let mut invocation = Invocation::new("node --test", Call::default());
     let reporter = format!("--test-reporter={}", facts.scratch(REPORTER.path));
     let destination = |file: &str| format!("--test-reporter-destination={}", facts.scratch(file));
-    let call = Call::new([node, "--test", &reporter, &destination(STREAM)]);
+    let script = script(&facts.folder).unwrap_or_default();
+    let call = script.with_options(Call::new([node])).args(["--test", &reporter, &destination(STREAM)]);
     let call = match selection {
         // It would be counted.
         Selection::Coverage => call,
@@ -71,7 +84,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         }
     };
     invocation.call = match selection {
-        Selection::All => call,
+        Selection::All => script.with_paths(call),
         Selection::Files(paths) => call.args(paths),
         Selection::One(id) => {
             let (file, name) = javascript::split_id(id).unwrap_or(("", id));
@@ -80,10 +93,11 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
                 name.split(javascript::MARK).map(|name| format!("--test-name-pattern=^{}$", javascript::quoted(name)));
             javascript::only(call.args(patterns).args([file]), name)
         }
-        Selection::List => call.env("REDGREEN_LIST", "1"),
+        Selection::List => script.with_paths(call.env("REDGREEN_LIST", "1")),
         Selection::Coverage => {
             invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
-            call.args(["--experimental-test-coverage", "--test-reporter=lcov", &destination(COVERAGE_FILE)])
+            let lcov = ["--experimental-test-coverage", "--test-reporter=lcov", &destination(COVERAGE_FILE)];
+            script.with_paths(call.args(lcov))
         }
     };
     invocation.inject.extend([REPORTER, CHILD]);

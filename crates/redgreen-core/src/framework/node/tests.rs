@@ -73,3 +73,17 @@ fn all_files_one_and_coverage() {
     invokes(&Selection::Coverage, coverage);
     invokes(&Selection::List, " CHILD");
 }
+
+#[test]
+fn what_the_projects_script_says_is_kept() {
+    let manifest = r#"{"scripts": {"test": "node --import tsx --test src/**/*.test.ts"}}"#;
+    let texts = vec![("package.json".to_owned(), manifest.to_owned())];
+    let folder = Folder { texts, ..Folder::default() };
+    let tools = vec![("node".to_owned(), "/bin/node".to_owned())];
+    let facts = Facts { scratch: "/s".to_owned(), tools, folder, ..Facts::default() };
+    let words = |selection: &Selection| invoke(&facts, selection).unwrap().call.words.join(" ");
+    let start = "sh -c exec \"$0\" \"$@\" src/**/*.test.ts /bin/node --import tsx --test ";
+    assert!(words(&Selection::All).starts_with(start), "{}", words(&Selection::All));
+    let file = words(&Selection::Files(vec!["src/a.test.ts".to_owned()]));
+    assert!(file.starts_with("/bin/node --import tsx --test ") && file.ends_with(" src/a.test.ts"), "{file}");
+}

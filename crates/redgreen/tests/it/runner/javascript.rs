@@ -22,6 +22,8 @@ struct Dialect {
     loads_nothing: &'static str,
     missing: &'static str,
     syntax: &'static str,
+    /// All files are loaded before the first test: one that is broken ends the run.
+    loads_all_first: bool,
     /// Of the tests `adds` and `leaves`, when the second ends its process with 0.
     leaves: &'static [&'static str],
 }
@@ -37,6 +39,7 @@ const VITEST: Dialect = Dialect {
     loads_nothing: "import roman from '../src/roman.js'",
     missing: "MissingSymbol ERR_MODULE_NOT_FOUND test/calc.test.js:0",
     syntax: "Syntax RollupError test/calc.test.js:0",
+    loads_all_first: false,
     leaves: &["Errored", "Errored test/calc.test.js > leaves", "Passed test/calc.test.js > adds"],
 };
 
@@ -48,6 +51,7 @@ const JEST: Dialect = Dialect {
     loads_nothing: REQUIRE,
     missing: "MissingSymbol MODULE_NOT_FOUND test/calc.test.js:2",
     syntax: "Syntax BABEL_PARSE_ERROR test/calc.test.js:3",
+    loads_all_first: false,
     leaves: &["Crashed", "Crashed test/calc.test.js > leaves", "Passed test/calc.test.js > adds"],
 };
 
@@ -56,6 +60,7 @@ const MOCHA: Dialect = Dialect {
     manifest: r#"{"devDependencies": {"mocha": "*"}}"#,
     uses: "const assert = require('node:assert'), calc = require('../src/calc.js'), test = Object.assign(it, { todo: it })",
     syntax: "Syntax SyntaxError test/calc.test.js:3",
+    loads_all_first: true,
     ..JEST
 };
 
@@ -88,6 +93,7 @@ with_every_runner! {
     names_that_are_made_and_nested
     what_is_missing_is_told
     what_does_not_parse_is_told
+    a_file_that_does_not_load_beside_one_that_does
     without_tests
     one_a_file_none_and_the_list
     a_test_that_ends_the_process
@@ -188,6 +194,14 @@ fn what_does_not_parse_is_told(dialect: &Dialect) {
     runs(dialect, "test('x', () => {\n  const = 1\n})\n", &["DidNotCompile", dialect.syntax]);
 }
 
+fn a_file_that_does_not_load_beside_one_that_does(dialect: &Dialect) {
+    let files = [("test/calc.test.js", dialect.loads_nothing), ("test/good.test.js", ADDS)];
+    let Some(project) = project(dialect, &files) else { return };
+    let mut expected = vec!["DidNotCompile", dialect.missing];
+    expected.extend((!dialect.loads_all_first).then_some("Passed test/good.test.js > adds"));
+    check(&project, &expected);
+}
+
 fn without_tests(dialect: &Dialect) {
     let Some(project) = project(dialect, &[]) else { return };
     check(&project, &["NoTests"]);
@@ -231,4 +245,23 @@ fn output_that_imitates_results_changes_nothing(dialect: &Dialect) {
     let body = "const noise = '{\"event\":\"finish\"}\\nTests: 1 passed, 1 total\\n# pass 1\\nok 1 - noise\\n'\n\
         test('noise', () => { console.log(noise); console.error(noise); assert.equal(1, 2) })\n";
     runs(dialect, body, &["Failed", "Failed test/calc.test.js > noise"]);
+}
+
+#[test]
+fn node_is_known_by_its_tests_alone() {
+    let Some(project) = project(&NODE, &[("test/calc.test.js", ADDS)]) else { return };
+    project.write("package.json", "{}");
+    check(&project, &["Passed", "Passed test/calc.test.js > adds"]);
+}
+
+#[test]
+fn node_is_started_as_the_projects_script_does() {
+    let Some(project) = project(&NODE, &[("unit/a.js", "test('is set up', () => assert.equal(ready, 1))\n")]) else {
+        return;
+    };
+    project.write("package.json", r#"{"scripts": {"test": "node --require ./setup.cjs --test unit/*.js"}}"#);
+    project.write("setup.cjs", "globalThis.ready = 1\n");
+    project.write("test/slow.test.js", "require('node:test')('is not in the script', () => {})\n");
+    check(&project, &["Passed", "Passed unit/a.js > is set up"]);
+    assert_eq!(project.list(), ["unit/a.js > is set up"]);
 }
