@@ -13,7 +13,10 @@ pub mod gradle;
 pub mod invoke;
 mod java;
 mod javascript;
+pub mod jest;
 pub mod maven;
+pub mod mocha;
+pub mod node;
 pub mod pytest;
 mod python;
 pub mod unittest;
@@ -70,6 +73,9 @@ pub const FRAMEWORKS: &[Framework] = &[
     maven::FRAMEWORK,
     gradle::FRAMEWORK,
     vitest::FRAMEWORK,
+    jest::FRAMEWORK,
+    mocha::FRAMEWORK,
+    node::FRAMEWORK,
     pytest::FRAMEWORK,
     unittest::FRAMEWORK,
     cargo::FRAMEWORK,

@@ -4,7 +4,6 @@
 mod go;
 mod javascript;
 mod unittest;
-mod vitest;
 
 use std::ffi::OsString;
 use std::fs;
