@@ -115,7 +115,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             question: Question::Again,
             tree: Tree::Head,
             edits: Vec::new(),
-            selection: selection(&files),
+            selection: selection(&files, material.targets),
             variables: Vec::new(),
             about: Vec::new(),
             what: "the new tests, once more".to_owned(),
@@ -127,7 +127,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             question: Question::Recording,
             tree: Tree::Head,
             edits: Vec::new(),
-            selection: selection(&files),
+            selection: selection(&files, material.targets),
             // Runners write missing snapshots, except where they take themselves to be in CI.
             variables: vec![("CI", String::new())],
             about: Vec::new(),
@@ -141,7 +141,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             question: Question::Inert,
             tree: Tree::Head,
             edits: stand_ins,
-            selection: selection(&files),
+            selection: selection(&files, material.targets),
             variables: Vec::new(),
             about,
             what: what.to_owned(),
@@ -211,7 +211,7 @@ fn green(material: &Material<'_>) -> Vec<Control> {
             question: Question::OldCode,
             tree: Tree::Base,
             edits: Vec::new(),
-            selection: selection(&files),
+            selection: selection(&files, material.targets),
             variables: Vec::new(),
             about: Vec::new(),
             what: "the tests of RED on the code before".to_owned(),
@@ -254,7 +254,7 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent) -> Opti
         question: Question::Impossible,
         tree: Tree::Head,
         edits,
-        selection: selection(files),
+        selection: selection(files, material.targets),
         variables: Vec::new(),
         about,
         what: what.to_owned(),
@@ -276,7 +276,7 @@ fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Control> {
                 question: Question::Mutant,
                 tree: Tree::Head,
                 edits: vec![(changed.path.clone(), text)],
-                selection: selection(files),
+                selection: selection(files, material.targets),
                 variables: Vec::new(),
                 about: Vec::new(),
                 what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
@@ -474,8 +474,8 @@ fn is_target(material: &Material<'_>, file: &str, item: &str) -> bool {
     material.targets.iter().filter_map(|id| material.after.test(id)).any(|test| about.is(test))
 }
 
-/// Cargo builds everything anyway, and its unit tests have no file of their own to be chosen by.
-fn selection(files: &[String]) -> Selection {
-    let choosable = !files.is_empty() && files.iter().all(|file| !file.ends_with(".rs"));
-    if choosable { Selection::Files(files.to_vec()) } else { Selection::All }
+/// The files that hold the tests. A doc test has no name that rustdoc could be given, so that all are run.
+fn selection(files: &[String], targets: &[String]) -> Selection {
+    let documented = targets.iter().any(|id| id.contains("/doc::"));
+    if files.is_empty() || documented { Selection::All } else { Selection::Files(files.to_vec()) }
 }

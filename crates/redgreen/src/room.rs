@@ -291,17 +291,19 @@ impl Room {
 
     /// A folder to lay packages over, or links to them where that cannot be done.
     fn place_dependencies(&self, sandbox: &Sandbox) -> Result<()> {
-        for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.is_dir()) {
+        for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.exists()) {
             let Some(below) = &folder.place else { continue };
             let place = self.folder().join(below);
             let act = || format!("bring in {}", below.display());
             // An earlier run may have put something of its own here.
-            if place.is_symlink() {
+            if place.is_symlink() || place.is_file() {
                 fs::remove_file(&place).with_context(act)?;
             }
             crate::git::remove_folder(&place).with_context(act)?;
             fs::create_dir_all(place.parent().unwrap_or(&self.place)).with_context(act)?;
-            if folder.is_scribbled_in() {
+            if folder.from.is_file() {
+                fs::copy(&folder.from, &place).with_context(act)?;
+            } else if folder.is_scribbled_in() {
                 fs::create_dir(&place).with_context(act)?;
                 for entry in fs::read_dir(&folder.from).with_context(act)? {
                     let entry = entry.with_context(act)?;

@@ -139,13 +139,13 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
                 question: Question::Mutant,
                 tree: Tree::Head,
                 edits: vec![fault.clone()],
-                selection: selection(&changed_now(material)),
+                selection: selection(&changed_now(material), material.targets),
                 variables: Vec::new(),
                 about: Vec::new(),
                 what,
             };
             let edits = old_tests.iter().cloned().chain([fault]).collect();
-            let old = Control { edits, selection: selection(&reworked.files), ..new.clone() };
+            let old = Control { edits, selection: selection(&reworked.files, material.targets), ..new.clone() };
             all.push(Comparison { old, new });
         }
     }
@@ -175,6 +175,6 @@ impl Comparison {
 /// Test files of the candidate that changed.
 fn changed_now(material: &Material<'_>) -> Vec<String> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
-    let tests = changed.filter(|changed| matches!(changed.class, Class::Test | Class::MoreTests));
+    let tests = changed.filter(|changed| matches!(changed.class, Class::Test | Class::MoreTests | Class::Mixed));
     tests.map(|changed| changed.path.clone()).collect()
 }

@@ -46,6 +46,12 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
     let search = Search { path: &path, folder: ground.checkout, home, refused: &[] };
     let tools = Tools::resolve(TOOLS, &search, ground.stop)?;
     let mut folders = installed(ground, head)?;
+    for place in ground.file.worktree.copy.iter().chain(&ground.file.worktree.link) {
+        let from = ground.checkout.join(place);
+        if from.exists() && !folders.iter().any(|known| known.place.as_ref() == Some(place)) {
+            folders.push(DependencyFolder { place: Some(place.clone()), from: from.canonicalize().unwrap_or(from) });
+        }
+    }
     // Used where it is, and looked at all the same.
     let outside = environment.virtual_env.as_ref().filter(|folder| folder.is_dir());
     folders.extend(outside.map(|folder| DependencyFolder { place: None, from: folder.clone() }));

@@ -25,6 +25,9 @@ sed "s|@HERE@|$PWD|g" "$kept" >"$REDGREEN_REPORT"
 exit "$(cat "$kept.exit")"
 "#;
 
+/// What stays in the place for worktrees: build output, rooms, what was judged.
+const OURS: &[&str] = &["builds", "cargo-target", "judged", "rooms"];
+
 /// A virtual environment whose python remembers, for all stories of this process.
 pub(crate) fn echo() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -50,6 +53,10 @@ impl Story {
     /// The same story with a python that remembers what pytest said about the same files.
     pub(crate) fn quick(self) -> Self {
         let venv = echo().display().to_string();
+        // The python that remembers writes beside itself, which no fence lets it do.
+        let settings = fs::read_to_string(self.root.join("redgreen.toml")).unwrap_or_default();
+        self.file("redgreen.toml", &format!("{settings}\n[test]\nfence = \"none\"\n"));
+        self.commit("no fence");
         self.env("VIRTUAL_ENV", &venv)
     }
 
@@ -93,7 +100,7 @@ impl Story {
         let mut found = Vec::new();
         for workshop in names(&self.place("home/worktrees")) {
             let inside = names(&self.place("home/worktrees").join(workshop));
-            found.extend(inside.into_iter().filter(|name| !name.starts_with("cargo-target")));
+            found.extend(inside.into_iter().filter(|name| !OURS.contains(&name.as_str())));
         }
         found
     }
