@@ -18,8 +18,8 @@ use crate::verdict::{Code, Reason};
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
 const FILES_MAX: usize = 50;
-/// Faults that are put into the changed lines.
-const MUTANTS_MAX: usize = 6;
+/// Faults that are put into the changed lines, at most.
+const MUTANTS_MAX: usize = 50;
 
 /// What the questions are made from.
 pub struct Material<'a> {

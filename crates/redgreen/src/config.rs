@@ -75,6 +75,8 @@ pub struct Worktree {
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Test {
     pub fence: Fence,
+    /// How many faults are put into the changed lines, to see whether the tests notice; 0 for none.
+    pub mutants: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

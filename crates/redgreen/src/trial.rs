@@ -39,6 +39,8 @@ pub use memory::{Memory, Remembered};
 
 /// How often a test that broke is tried again before it is blamed.
 const FLAKE_TRIES: usize = 5;
+/// Faults put into the changed lines, unless the project wants another number.
+const MUTANTS: usize = 6;
 /// For the faults put into the changed lines: at most this long, or a share of what the suite took.
 const MUTANTS_WALL: Duration = Duration::from_secs(2);
 /// What a fault may take beyond twice the usual time.
@@ -254,9 +256,10 @@ impl<'a> Court<'a> {
         let mut unnoticed = Vec::new();
         let budget = MUTANTS_WALL.max(Duration::from_millis(material.after.wall_ms / 4));
         let mut spent = Duration::ZERO;
+        let most = self.ground.file.test.mutants.unwrap_or(MUTANTS);
         for control in control::controls(material) {
             let is_mutant = control.question == Question::Mutant;
-            if is_mutant && spent >= budget {
+            if is_mutant && (spent >= budget || mutants.1 >= most) {
                 break;
             }
             // A fault may well make a loop endless; that is noticed, too.

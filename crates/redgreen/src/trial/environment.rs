@@ -80,7 +80,7 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
 fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
     let files = ground.git.tree_files(head)?;
     let mut places = vec![PathBuf::new()];
-    for file in &files {
+    for file in files.iter() {
         let folder = file.path.parent().unwrap_or(Path::new(""));
         if folder.components().count() <= DEPTH_MAX && !places.iter().any(|known| known == folder) {
             places.push(folder.to_owned());
@@ -152,7 +152,7 @@ pub(super) fn planted(git: &Git, facts: &RoomFacts, head: &str, change: &Change)
         return Ok(reasons);
     }
     let mut imported = Vec::new();
-    for file in git.tree_files(head)? {
+    for file in git.tree_files(head)?.iter() {
         let Some(path) = file.path.to_str().filter(|path| path.contains("test") && path.ends_with(".py")) else {
             continue;
         };
