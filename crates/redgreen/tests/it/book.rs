@@ -32,6 +32,17 @@ fn the_table_of_verdicts_is_the_vocabulary() {
 }
 
 #[test]
+fn every_code_has_an_example() {
+    let page = page("verdicts.md");
+    let (_, examples) = page.split_once("## Examples").unwrap();
+    for row in VOCABULARY {
+        let start = format!("| {} | ", row.name);
+        let line = examples.lines().find_map(|line| line.strip_prefix(&start));
+        assert!(line.is_some_and(|line| line.len() > 4), "{} has no example in verdicts.md", row.name);
+    }
+}
+
+#[test]
 fn the_note_in_the_book_is_a_note() {
     let page = page("handoff-notes.md");
     let (_, rest) = page.split_once("```json\n").unwrap();

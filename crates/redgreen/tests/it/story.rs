@@ -6,6 +6,7 @@ mod cost;
 mod crash;
 mod disk;
 mod fingerprint;
+mod judge;
 mod kill;
 mod many;
 mod merging;
