@@ -6,6 +6,7 @@ pub mod go_cover;
 pub mod go_json;
 pub mod junit;
 pub mod lcov;
+pub mod phpunit_list;
 pub mod stream;
 pub mod tap;
 mod xml;

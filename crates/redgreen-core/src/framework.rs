@@ -13,6 +13,7 @@ pub mod gradle;
 pub mod invoke;
 mod java;
 pub mod maven;
+pub mod phpunit;
 pub mod pytest;
 mod python;
 pub mod unittest;
@@ -64,8 +65,15 @@ pub struct Process {
 }
 
 /// In the order of the mission: Java, JavaScript, Python, then the rest.
-pub const FRAMEWORKS: &[Framework] =
-    &[maven::FRAMEWORK, gradle::FRAMEWORK, pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
+pub const FRAMEWORKS: &[Framework] = &[
+    maven::FRAMEWORK,
+    gradle::FRAMEWORK,
+    pytest::FRAMEWORK,
+    unittest::FRAMEWORK,
+    cargo::FRAMEWORK,
+    go::FRAMEWORK,
+    phpunit::FRAMEWORK,
+];
 
 /// A framework in one folder of a project.
 #[derive(Clone, Debug)]

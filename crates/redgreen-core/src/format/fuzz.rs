@@ -1,7 +1,7 @@
 //! Parsers against bytes that no runner writes: damaged reports, and noise made of a format's own words. Deterministic,
 //! so that what fails here fails again.
 
-use super::{MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, junit, lcov, stream, tap};
+use super::{MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, junit, lcov, phpunit_list, stream, tap};
 use crate::framework::samples;
 
 /// Damaged copies of each seed.
@@ -109,6 +109,11 @@ fn junit_survives() {
         assert!(junit_keeps(document.as_bytes()) <= 2 * MESSAGE_BYTES_MAX, "{place}");
     }
     assert!(!junit::parse("<testsuite>".repeat(10_000).as_bytes()).complete);
+}
+
+#[test]
+fn lists_survive() {
+    attack(&seeds(&[".xml"]), |bytes| phpunit_list::parse(bytes).len().min(1));
 }
 
 #[test]

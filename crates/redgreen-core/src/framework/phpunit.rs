@@ -8,7 +8,7 @@ use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Unable};
 use super::{Framework, How, Process, file_name};
 use crate::coverage::Format;
-use crate::format::{bounded_head, bounded_tail, junit};
+use crate::format::{bounded_head, bounded_tail, junit, phpunit_list};
 use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Status, Test};
 
 pub const FRAMEWORK: Framework = Framework {
@@ -57,8 +57,12 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         return Err(Unable::Missing(Missing {
             what: "PHPUnit is not installed".to_owned(),
             evidence: "neither vendor/bin/phpunit nor phpunit on PATH was found".to_owned(),
-            next: if facts.folder.has("composer.json") { "composer install" } else { "composer require --dev phpunit/phpunit" }
-                .to_owned(),
+            next: if facts.folder.has("composer.json") {
+                "composer install"
+            } else {
+                "composer require --dev phpunit/phpunit"
+            }
+            .to_owned(),
         }));
     };
     let mut invocation = Invocation::new("phpunit", Call::default());
@@ -125,9 +129,6 @@ fn parse(captured: &Captured) -> Report {
         report.tests.extend(lines.finished());
     }
     report.conclude();
-    if report.outcome == Outcome::Errored && report.tests.is_empty() && report.errors_outside.is_empty() {
-        report.outcome = Outcome::NoTests;
-    }
     report
 }
 
@@ -149,10 +150,13 @@ fn without_reports(report: &mut Report, captured: &Captured) {
 
 /// `PHP Parse error:  syntax error, unexpected token "{" in /project/tests/CalcTest.php:9`, also `… on line 9`.
 fn load_error(captured: &Captured, words: &str) -> LoadError {
-    let first = words.lines().find(|line| line.contains(" error: ")).unwrap_or(words);
+    let first = words.lines().find(|line| line.contains(" error: ") || line.contains("Warning: ")).unwrap_or(words);
     let kind = if first.contains("syntax error") || first.contains("ParseError") {
         LoadErrorKind::Syntax
-    } else if ["not found", "Failed opening required", "undefined"].iter().any(|known| first.contains(known)) {
+    } else if ["not found", "Failed to open", "Failed opening required", "undefined"]
+        .iter()
+        .any(|known| first.contains(known))
+    {
         LoadErrorKind::MissingSymbol
     } else {
         LoadErrorKind::Other
@@ -250,7 +254,7 @@ fn attribute(line: &str, name: &str) -> Option<String> {
 }
 
 fn list(captured: &Captured) -> Vec<String> {
-    junit::listed_by_phpunit(captured.file(".xml").unwrap_or_default())
+    phpunit_list::parse(captured.file(".xml").unwrap_or_default())
 }
 
 #[cfg(test)]

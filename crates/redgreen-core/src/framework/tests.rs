@@ -43,6 +43,13 @@ fn a_pom_is_known_by_what_it_names() {
 }
 
 #[test]
+fn phpunit_is_known_by_its_file_or_by_composer() {
+    finds(&[("phpunit.xml.dist", "")], &["phpunit"]);
+    finds(&[("composer.json", "{\"require-dev\": {\"phpunit/phpunit\": \"^11\"}}")], &["phpunit"]);
+    finds(&[("composer.json", "{}")], &[]);
+}
+
+#[test]
 fn a_gradle_build_reaches_its_modules() {
     finds(&[("build.gradle", "")], &["gradle"]);
     finds(&[("settings.gradle.kts", ""), ("app//build.gradle.kts", "")], &["gradle"]);
@@ -176,5 +183,15 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("src/main/java/demo/gradle/A.java", "-"),
     ] {
         is(&gradle::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("tests/CalcTest.php", "test"),
+        ("tests/bootstrap.php", "test"),
+        ("src/CalcTest.php", "test"),
+        ("src/Calc.php", "-"),
+        ("phpunit.xml.dist", "config"),
+        ("composer.lock", "config"),
+    ] {
+        is(&phpunit::FRAMEWORK, path, expected);
     }
 }

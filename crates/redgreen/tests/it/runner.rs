@@ -2,6 +2,7 @@
 //! here, the others in a file each.
 
 mod go;
+mod maven;
 mod unittest;
 
 use std::ffi::OsString;
