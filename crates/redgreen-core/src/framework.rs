@@ -12,11 +12,14 @@ pub mod go;
 pub mod gradle;
 pub mod invoke;
 mod java;
+mod javascript;
 pub mod maven;
+pub mod nextest;
 pub mod phpunit;
 pub mod pytest;
 mod python;
 pub mod unittest;
+pub mod vitest;
 
 use crate::report::{Report, Test};
 use captured::Captured;
@@ -68,9 +71,11 @@ pub struct Process {
 pub const FRAMEWORKS: &[Framework] = &[
     maven::FRAMEWORK,
     gradle::FRAMEWORK,
+    vitest::FRAMEWORK,
     pytest::FRAMEWORK,
     unittest::FRAMEWORK,
     cargo::FRAMEWORK,
+    nextest::FRAMEWORK,
     go::FRAMEWORK,
     phpunit::FRAMEWORK,
 ];
@@ -106,7 +111,9 @@ fn with(wanted: Evidence, folder: &Folder) -> Vec<Found> {
 impl Found {
     fn reaches(&self, other: &Found) -> bool {
         let below = self.folder.inside(&other.folder.path).is_some();
-        below && self.row.reach == Reach::Tree && self.row.name == other.row.name
+        // The members of a workspace have no configuration of nextest's, which runs them all the same.
+        let members = self.row.name == nextest::FRAMEWORK.name && other.row.name == cargo::FRAMEWORK.name;
+        below && self.row.reach == Reach::Tree && (members || self.row.name == other.row.name)
     }
 
     /// What a report of this folder is in the whole project: paths from the root, and ids that say where they are from.

@@ -48,6 +48,12 @@ const SCRUBBED: &[&str] = &[
     "RUST_TEST_SHUFFLE_SEED",
     "RUST_TEST_THREADS",
     "RUST_TEST_TIME_UNIT",
+    "NEXTEST_FLAKY_RESULT",
+    "NEXTEST_MESSAGE_FORMAT",
+    "NEXTEST_NO_TESTS",
+    "NEXTEST_PROFILE",
+    "NEXTEST_RETRIES",
+    "NEXTEST_TEST_THREADS",
     "NODE_OPTIONS",
     "NODE_TEST_CONTEXT",
     "VITEST",
@@ -219,7 +225,11 @@ impl Run<'_> {
         let program = SCRUBBED.iter().fold(Program::new(name), |program, variable| program.env_remove(*variable));
         // With CI set, snapshot tests fail instead of writing the snapshot they are to be compared with.
         let program = program.env("CI", "1").env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").env("RUST_BACKTRACE", "0");
-        program.cwd(self.workdir)
+        let program = program.cwd(self.workdir);
+        match &self.settings.cargo_target_dir {
+            Some(folder) => program.env("CARGO_TARGET_DIR", folder),
+            None => program,
+        }
     }
 
     /// Runs one of the suite's programs within what is left of the time.

@@ -27,7 +27,7 @@ pub struct Invocation {
     pub stale: Vec<&'static str>,
     /// Builds and preparations; the first that fails ends the run.
     pub before: Vec<Step>,
-    /// Conversions of what the run left behind; one that fails is only noted.
+    /// Conversions of what the run left behind, and what it left out; how they ended is the parser's to judge.
     pub after: Vec<Step>,
     pub reports: Vec<ReportAt>,
     pub coverage: Option<CoverageAt>,
@@ -55,8 +55,11 @@ pub struct Step {
 pub struct Injected {
     /// From the scratch folder, with `/`.
     pub path: &'static str,
+    /// What begins with `#!` can be started. [`SCRATCH`] stands for the scratch folder.
     pub text: &'static str,
 }
+
+pub const SCRATCH: &str = "@SCRATCH@";
 
 /// Where a report will be.
 #[derive(Clone, Debug, PartialEq, Eq)]

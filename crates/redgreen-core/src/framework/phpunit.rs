@@ -41,7 +41,8 @@ const COVERAGE: &str = "cobertura.xml";
 const LIST: &str = "list.xml";
 /// PHP itself gave up: on a file that it could not load, or in the middle of a test.
 const FATAL: Exit = Exit::Code(255);
-/// A test that asserts nothing: an error in the XML, and not one to PHPUnit, unless it was told to be strict.
+/// A test that asserts nothing: an error in the XML, and not one to PHPUnit. Where it was told to be strict, its exit
+/// code says so.
 const RISKY: &str = "RiskyTestError";
 
 fn detect(folder: &Folder) -> Evidence {
@@ -117,11 +118,11 @@ fn parse(captured: &Captured) -> Report {
     let document = junit::parse(junit.unwrap_or_default());
     junit::add(&mut report, &junit::PHPUNIT, std::slice::from_ref(&document), |path| captured.relative(path));
     for test in &mut report.tests {
-        let risky = test.exception.as_deref().is_some_and(|class| class.ends_with(RISKY));
-        if risky && captured.exit == Exit::Code(0) {
+        if test.exception.as_deref().is_some_and(|class| class.ends_with(RISKY)) {
             // It was run and shows nothing.
             test.status = Status::Skipped;
         }
+        explain(test, captured);
     }
     let lines = Lines::read(captured.file(".teamcity").unwrap_or_default(), captured);
     report.tests.extend(lines.unfinished(captured.exit));
@@ -130,6 +131,27 @@ fn parse(captured: &Captured) -> Report {
     }
     report.conclude();
     report
+}
+
+/// A message begins with the test's name and ends with the places it came from, the innermost first, a line each.
+fn explain(test: &mut Test, captured: &Captured) {
+    let Some(message) = test.message.take() else { return };
+    let words = message.strip_prefix(test.id.as_str()).unwrap_or(&message).trim();
+    let (words, places) = match words.rsplit_once("\n\n") {
+        Some((words, places)) if places.lines().all(|line| place(line).is_some()) => (words, places),
+        Some(_) | None => (words, ""),
+    };
+    let mut places = places.lines().filter_map(place).map(|(file, line)| (captured.relative(file), line));
+    if let Some((_, line)) = places.find(|(file, _)| Some(file) == test.file.as_ref()) {
+        test.line = Some(line);
+    }
+    test.message = Some(words.to_owned());
+}
+
+/// `/project/tests/CalcTest.php:13`
+fn place(line: &str) -> Option<(&str, u32)> {
+    let (file, line) = line.rsplit_once(':')?;
+    Some((file, line.trim().parse().ok()?))
 }
 
 fn without_reports(report: &mut Report, captured: &Captured) {

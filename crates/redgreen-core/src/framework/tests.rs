@@ -43,6 +43,14 @@ fn a_pom_is_known_by_what_it_names() {
 }
 
 #[test]
+fn nextest_is_for_projects_that_configure_it() {
+    let config = (".config/nextest.toml", "");
+    finds(&[("Cargo.toml", ""), config], &["nextest"]);
+    finds(&[("Cargo.toml", "[workspace]"), config, ("crates/a//Cargo.toml", "")], &["nextest"]);
+    finds(&[config], &[]);
+}
+
+#[test]
 fn phpunit_is_known_by_its_file_or_by_composer() {
     finds(&[("phpunit.xml.dist", "")], &["phpunit"]);
     finds(&[("composer.json", "{\"require-dev\": {\"phpunit/phpunit\": \"^11\"}}")], &["phpunit"]);
@@ -65,6 +73,17 @@ fn unittest_is_for_projects_that_do_not_name_pytest() {
     finds(&[own, ("tests/conftest.py", "")], &["pytest"]);
     finds(&[own, ("requirements-dev.txt", "pytest==8\n")], &["pytest"]);
     finds(&[own, ("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest"]);
+}
+
+#[test]
+fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
+    let package = |text| ("package.json", text);
+    finds(&[package("{}")], &[]);
+    finds(&[package(r#"{"scripts": {"test": "vitest run"}}"#)], &[]);
+    finds(&[package(r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
+    finds(&[("vitest.config.ts", "")], &["vitest"]);
+    finds(&[("vite.config.ts", "export default { test: {} }")], &["vitest"]);
+    finds(&[("vite.config.ts", "export default {}")], &[]);
 }
 
 #[test]
@@ -145,6 +164,18 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("README.md", "-"),
     ] {
         is(&pytest::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("src/calc.test.ts", "test"),
+        ("test/calc.js", "test"),
+        ("src/__snapshots__/a.snap", "test"),
+        ("src/calc.ts", "-"),
+        ("src/contest.js", "-"),
+        ("vitest.config.ts", "config"),
+        ("package.json", "config"),
+        ("tsconfig.build.json", "config"),
+    ] {
+        is(&vitest::FRAMEWORK, path, expected);
     }
     for (path, expected) in [
         ("tests/roman.rs", "test"),

@@ -2,13 +2,14 @@
 //! left behind. It knows no framework.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::captured::{Captured, StepEnd};
 use redgreen_core::framework::facts::Facts;
-use redgreen_core::framework::invoke::{Call, Invocation, Missing, ReportAt, matches};
+use redgreen_core::framework::invoke::{Call, Injected, Invocation, Missing, ReportAt, SCRATCH, Step, matches};
 use redgreen_core::report::Exit;
 
 use super::Run;
@@ -35,19 +36,15 @@ pub(super) struct Performed {
 pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> Result<Performed> {
     let folder = Path::new(&facts.root);
     for injected in &invocation.inject {
-        let path = run.scratch.join(injected.path);
-        fs::create_dir_all(path.parent().unwrap_or(run.scratch)).context("create a folder for a reporter")?;
-        fs::write(&path, injected.text).with_context(|| format!("write {}", injected.path))?;
+        inject(run.scratch, injected)?;
     }
     remove_stale(folder, invocation)?;
     let mut captured = Captured { root: facts.root.clone(), ..Captured::default() };
     let mut words = String::new();
     for step in &invocation.before {
-        let output = output(run, folder, &step.call)?;
-        words.push_str(&said(&output));
-        let exit = output.exit;
-        let (stdout, stderr) = (output.stdout, output.stderr);
-        captured.steps.push(StepEnd { name: step.name.to_owned(), exit, stdout, stderr });
+        let end = take(run, folder, step, &mut words)?;
+        let exit = end.exit;
+        captured.steps.push(end);
         if exit != Exit::Code(0) {
             captured.exit = if exit == Exit::TimedOut { exit } else { Exit::NotStarted };
             return Ok(Performed { captured, coverage: None, words });
@@ -64,7 +61,7 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
         require(run, folder, invocation)?;
     }
     for step in &invocation.after {
-        words.push_str(&said(&self::output(run, folder, &step.call)?));
+        captured.after.push(take(run, folder, step, &mut words)?);
     }
     let coverage = match &invocation.coverage {
         Some(at) => read_report(&run.scratch.join(&at.file))?
@@ -75,11 +72,32 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
     Ok(Performed { captured, coverage, words })
 }
 
+/// Puts a file of ours into the scratch folder.
+pub(super) fn inject(scratch: &Path, injected: &Injected) -> Result<PathBuf> {
+    let path = scratch.join(injected.path);
+    fs::create_dir_all(path.parent().unwrap_or(scratch)).context("create a folder for a reporter")?;
+    let text = injected.text.replace(SCRATCH, &scratch.to_string_lossy());
+    fs::write(&path, &text).with_context(|| format!("write {}", injected.path))?;
+    if text.starts_with("#!") {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
+            .with_context(|| format!("make {} executable", injected.path))?;
+    }
+    Ok(path)
+}
+
+/// Takes a step before or after the run.
+fn take(run: &Run<'_>, folder: &Path, step: &Step, words: &mut String) -> Result<StepEnd> {
+    let output = output(run, folder, &step.call)?;
+    words.push_str(&said(&output));
+    let (stdout, stderr) = (output.stdout, output.stderr);
+    Ok(StepEnd { name: step.name.to_owned(), exit: output.exit, stdout, stderr })
+}
+
 fn output(run: &Run<'_>, folder: &Path, call: &Call) -> Result<Output> {
     run.output(&program(run, folder, call))
 }
 
-fn program(run: &Run<'_>, folder: &Path, call: &Call) -> Program {
+pub(super) fn program(run: &Run<'_>, folder: &Path, call: &Call) -> Program {
     let (name, args) = call.words.split_first().map_or(("", &[][..]), |(name, args)| (name.as_str(), args));
     let program = run.program(name).cwd(folder).args(args);
     call.env.iter().fold(program, |program, (name, value)| program.env(name, value))

@@ -2,8 +2,12 @@
 //! here, the others in a file each.
 
 mod go;
+mod javascript;
 mod maven;
+mod nextest;
+mod phpunit;
 mod unittest;
+mod vitest;
 
 use std::ffi::OsString;
 use std::fs;
@@ -59,6 +63,16 @@ impl Project {
 
     fn one(&self, id: &str) -> String {
         shown(&self.select(&Selection::One(id.to_owned())))
+    }
+
+    /// The lines of a file that the tests reached, and those they did not.
+    fn coverage(&self, file: &str) -> Option<(Vec<u32>, Vec<u32>)> {
+        let suite = detect(self.0.path()).unwrap();
+        let (_, coverage) = suite.coverage(self.0.path(), &settings(), &Stop::default()).unwrap();
+        let lines = coverage?.files.remove(file)?.lines;
+        let (hit, missed): (Vec<_>, Vec<_>) = lines.into_iter().partition(|&(_, hits)| hits > 0);
+        let numbers = |lines: Vec<(u32, u64)>| lines.into_iter().map(|(line, _)| line).collect();
+        Some((numbers(hit), numbers(missed)))
     }
 
     fn list(&self) -> Vec<String> {
@@ -401,6 +415,44 @@ fn cargo_runs_every_member_and_a_test_with_its_own_main() {
 }
 
 #[test]
+fn cargo_lists_every_kind_of_test_without_running_one() {
+    let lib = "/// ```\n/// panic!()\n/// ```\n/// ```\n/// ```\npub fn f() {}\n#[test]\nfn unit() { panic!() }\n";
+    let calc = "#[test]\n#[ignore]\nfn ig() {}\n#[test]\nfn adds() { panic!() }\n";
+    let project = Project::rust(lib, &[("tests/calc.rs", calc)]);
+    let mut listed = project.list();
+    listed.sort();
+    let doc = ["demo/doc::src/lib.rs - f", "demo/doc::src/lib.rs - f #2"];
+    assert_eq!(listed, [doc[0], doc[1], "demo/tests/calc::adds", "demo/tests/calc::ig", "demo::unit"]);
+}
+
+/// Both ways to run Rust's tests measure with the same tool.
+#[test]
+fn cargo_and_nextest_know_the_lines_that_tests_reach() {
+    if !is_installed("cargo-llvm-cov") {
+        return;
+    }
+    let lib = "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\npub fn never() -> i32 {\n    7\n}\n";
+    let tests = "#[test]\nfn adds() { assert_eq!(demo::add(1, 2), 3); }\n#[test]\nfn fails() { panic!() }\n";
+    let project = Project::rust(lib, &[("tests/calc.rs", tests)]);
+    let expected = Some((vec![1, 2, 3], vec![5, 6, 7]));
+    assert_eq!(project.coverage("src/lib.rs"), expected);
+    if is_installed("cargo-nextest") {
+        project.write(".config/nextest.toml", "");
+        assert_eq!(project.coverage("src/lib.rs"), expected);
+    }
+}
+
+#[test]
+fn coverage_without_its_tool_says_what_to_install() {
+    let project = Project::rust(ADD, &[]);
+    let suite = detect(project.0.path()).unwrap();
+    let bare = Settings { path: None, ..settings() };
+    let error = suite.coverage(project.0.path(), &bare, &Stop::default()).unwrap_err();
+    let failure = error.downcast_ref::<Failure>().unwrap();
+    assert_eq!((failure.code, failure.what.as_str()), (Code::Environment, "cargo-llvm-cov is not installed"));
+}
+
+#[test]
 fn cargo_runs_one_test_alone() {
     let two = "#[test]\nfn adds() {}\n#[test]\nfn adds_more() { panic!() }\n";
     let project = Project::rust(ADD, &[("tests/calc.rs", two), ("tests/other.rs", two)]);
@@ -432,4 +484,21 @@ fn both_frameworks_make_one_report() {
     let report = check(&project, &["Failed", "Failed tests/test_calc.py::test_adds", "Passed demo/tests/calc::adds"]);
     assert_eq!(report.runner, "pytest+cargo");
     assert_eq!(detect(project.0.path()).unwrap().describe(), "pytest + cargo");
+}
+
+#[test]
+fn bytecode_of_an_older_source_is_not_believed() {
+    let project = Project::new(&[("pytest.ini", "[pytest]\n"), ("calc.py", "VALUE = 1\n")]);
+    let test = "import calc\n\ndef test_value():\n    assert calc.VALUE == 2\n";
+    fs::write(project.0.path().join("test_calc.py"), test).unwrap();
+    let python = venv().join("bin/python");
+    let compile = redgreen::process::Program::new(python).args(["-m", "compileall", "-q", "."]).cwd(project.0.path());
+    let limits = redgreen::process::Limits { wall: TIMEOUT, output_bytes_max: 1 << 16 };
+    assert!(compile.output(limits, &Stop::default()).unwrap().success());
+    // The same size, and the same second: Python would take the bytecode for this source's.
+    let source = project.0.path().join("calc.py");
+    let time = fs::metadata(&source).unwrap().modified().unwrap();
+    fs::write(&source, "VALUE = 2\n").unwrap();
+    fs::File::options().write(true).open(&source).unwrap().set_modified(time).unwrap();
+    check(&project, &["Passed", "Passed test_calc.py::test_value"]);
 }

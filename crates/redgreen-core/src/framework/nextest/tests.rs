@@ -17,41 +17,125 @@ const ALONE: &[(&str, Outcome)] = &[
 
 #[test]
 fn captured_runs_are_read_as_a_person_would() {
-    Check::new("cargo-nextest", parse).alone(ALONE).run();
+    Check::new("cargo-nextest", |captured| named_by_nextest(parse(captured)))
+        .alone(ALONE)
+        .skips(&[("*", "message")])
+        .run();
+}
+
+/// The expectations have nextest's own names of binaries, and the first line of a panic for its message.
+fn named_by_nextest(mut report: Report) -> Report {
+    report.tests.iter_mut().for_each(|test| test.id = test.id.replace("/tests/", "::"));
+    report
+}
+
+/// What a step after the run left behind.
+fn after(name: &str, exit: i32, stdout: &str, stderr: &str) -> StepEnd {
+    let (stdout, stderr) = (stdout.as_bytes().to_vec(), stderr.as_bytes().to_vec());
+    StepEnd { name: name.to_owned(), exit: Exit::Code(exit), stdout, stderr }
 }
 
 #[test]
-fn doc_tests_count() {
-    let mut captured = samples::one("cargo-nextest", "doctest_fail").captured();
-    let stdout = br#"{ "type": "suite", "event": "started", "test_count": 1 }
-{ "type": "test", "event": "started", "name": "src/lib.rs - add (line 3)" }
-{ "type": "test", "name": "src/lib.rs - add (line 3)", "event": "failed", "stdout": "no" }
-{ "type": "suite", "event": "failed", "passed": 0, "failed": 1, "ignored": 0, "measured": 0, "filtered_out": 0, "exec_time": 0.1 }
-"#;
-    let step = |exit: i32, stdout: &[u8], stderr: &[u8]| {
-        let (stdout, stderr) = (stdout.to_vec(), stderr.to_vec());
-        StepEnd { name: DOC.to_owned(), exit: Exit::Code(exit), stdout, stderr }
+fn doc_tests_count_and_are_named_after_their_package() {
+    let suite = |event: &str, item: &str| {
+        format!(
+            r#"{{ "type": "suite", "event": "started", "test_count": 1 }}
+{{ "type": "test", "event": "started", "name": "src/lib.rs - {item} (line 3)" }}
+{{ "type": "test", "name": "src/lib.rs - {item} (line 3)", "event": "{event}" }}
+{{ "type": "suite", "event": "{event}", "passed": 0, "failed": 1, "ignored": 0, "measured": 0, "filtered_out": 0 }}
+"#
+        )
     };
-    captured.after = vec![step(101, stdout, b"")];
-    let report = parse(&captured);
+    let list = r#"{"rust-suites": {"my-lib": {"package-name": "my-lib", "binary-name": "my_lib", "kind": "lib"}}}"#;
+    let doc = |exit, stdout: &str, stderr: &str| {
+        let mut captured = samples::one("cargo-nextest", "doctest_fail").captured();
+        captured.after = vec![after(LIST, 0, list, ""), after(DOC, exit, stdout, stderr)];
+        parse(&captured)
+    };
+    let both = [suite("ok", "add"), suite("failed", "add")].concat();
+    let report = doc(101, &both, "   Doc-tests demo\n   Doc-tests my_lib\n");
     assert_eq!(report.outcome, Outcome::Failed, "{report:#?}");
-    assert_eq!(report.test("doc::src/lib.rs - add").map(|test| test.status), Some(Status::Failed));
-    captured.after = vec![step(101, b"", b"error: no library targets found in package `demo`")];
-    assert_eq!(parse(&captured).outcome, Outcome::Passed);
+    let status = |id| report.test(id).map(|test| test.status);
+    assert_eq!(status("demo/doc::src/lib.rs - add"), Some(Status::Passed));
+    assert_eq!(status("my-lib/doc::src/lib.rs - add"), Some(Status::Failed));
+    // rustdoc ended before the second library's tests.
+    let half = doc(101, &suite("ok", "add"), "   Doc-tests demo\n   Doc-tests my_lib\n");
+    assert_eq!(half.outcome, Outcome::Crashed);
+    let none = doc(101, "", "error: no library targets found in package `demo`");
+    assert_eq!(none.outcome, Outcome::Passed);
+}
+
+#[test]
+fn what_was_to_be_run_and_what_is_ignored_is_known_from_the_list() {
+    let case = |status: &str, ignored| {
+        format!(r#"{{"ignored": {ignored}, "filter-match": {{"status": "{status}", "reason": "ignored"}}}}"#)
+    };
+    let (run, ignored) = (case("matches", false), case("mismatch", true));
+    let calc = r#""package-name": "demo", "binary-name": "calc", "kind": "test""#;
+    let list = format!(
+        r#"{{"rust-suites": {{"demo::calc": {{{calc}, "testcases": {{"adds": {run}, "later": {ignored}}}}}}}}}"#
+    );
+    let mut captured = samples::one("cargo-nextest", "all_pass").captured();
+    captured.after = vec![after(LIST, 0, &list, "")];
+    let report = parse(&captured);
+    assert_eq!(report.planned.as_deref(), Some(&["demo/tests/calc::adds".to_owned()][..]));
+    assert_eq!(report.test("demo/tests/calc::later").map(|test| test.status), Some(Status::Skipped));
+    assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
+    captured.after = vec![after(LIST, 0, &list.replace("adds", "lost"), "")];
+    assert_eq!(parse(&captured).outcome, Outcome::Crashed);
+    let mut none = samples::one("cargo-nextest", "all_ignored").captured();
+    none.after = vec![after(LIST, 0, &list.replace(&run, &ignored), "")];
+    assert_eq!(parse(&none).outcome, Outcome::Skipped);
+}
+
+#[test]
+fn a_failure_has_a_place_and_the_panics_own_words() {
+    let report = parse(&samples::one("cargo-nextest", "one_fail").captured());
+    let failed = report.tests.iter().find(|test| test.status == Status::Failed).unwrap();
+    assert_eq!((failed.file.as_deref(), failed.line), (Some("tests/calc.rs"), Some(10)));
+    assert_eq!(
+        failed.message.as_deref().and_then(|words| words.lines().next()),
+        Some("assertion `left == right` failed: sum is off")
+    );
+}
+
+#[test]
+fn a_target_that_does_not_exist_is_told_from_one_that_does_not_compile() {
+    let mut captured = samples::one("cargo-nextest", "filter_bad_target").captured();
+    captured.steps = vec![after(BUILD, 0, "", "")];
+    assert_eq!(parse(&captured).outcome, Outcome::UsageError);
 }
 
 #[test]
 fn tests_are_listed_with_their_binary() {
     let ids = list(&samples::one("cargo-nextest", "list").captured());
-    assert_eq!(ids, ["demo::tests::unit_adds", "demo::calc::adds"]);
+    assert_eq!(ids, ["demo::ig", "demo::tests::unit_adds", "demo/tests/calc::adds"]);
+}
+
+#[test]
+fn binaries_have_the_names_that_cargo_test_gives_them() {
+    for (binary, prefixed) in [
+        ("demo", "demo"),
+        ("demo::calc", "demo/tests/calc"),
+        ("demo::bin/calc", "demo/bin/calc"),
+        ("demo::example/calc", "demo/examples/calc"),
+        ("demo::bench/calc", "demo/benches/calc"),
+    ] {
+        assert_eq!(prefix(binary), prefixed);
+        assert_eq!(expression(&format!("{prefixed}::a::b")), format!("binary_id(={binary}) and test(=a::b)"));
+    }
+    assert_eq!(expression(r"demo::a, (b\)"), r"binary_id(=demo) and test(=a\, (b\\\))");
 }
 
 #[track_caller]
-fn invokes(selection: &Selection, expected: &str) {
-    let tools = ["cargo", "cargo-nextest"].map(|tool| (tool.to_owned(), tool.to_owned())).to_vec();
+fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
+    let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
     let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
     let words = match invoke(&facts, selection) {
-        Ok(invocation) => invocation.call.words.join(" "),
+        Ok(invocation) => {
+            let after = invocation.after.iter().map(|step| format!(" + {}", step.name));
+            invocation.call.words.join(" ") + &after.collect::<String>()
+        }
         Err(Unable::Missing(missing)) => missing.what,
         Err(Unable::Unsupported(why)) => why.to_owned(),
     };
@@ -60,22 +144,19 @@ fn invokes(selection: &Selection, expected: &str) {
 
 #[test]
 fn tests_are_chosen_by_target_and_expression() {
-    let base = format!("cargo nextest run --workspace --tool-config-file redgreen:/s/nextest.toml --profile {PROFILE}");
+    let all = &["cargo", "cargo-nextest", "cargo-llvm-cov"];
+    let common = format!("--workspace --tool-config-file redgreen:/s/nextest.toml --profile {PROFILE}");
+    let base = format!("cargo nextest run {common} --no-fail-fast");
     let files = |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
     let one = |id: &str| Selection::One(id.to_owned());
-    invokes(&Selection::All, &base);
-    invokes(
-        &one("demo::calc::adds"),
-        &format!("{base} -E package(=demo) and (test(=calc::adds) or test(=adds))"),
-    );
-    invokes(&one("demo::adds"), &format!("{base} -E package(=demo) and test(=adds)"));
-    invokes(&one("doc::src/lib.rs - add"), &format!("{base} -E none()"));
-    invokes(&files(&["tests/calc.rs", "a/tests/b.rs"]), &format!("{base} --test calc --test b"));
-    invokes(&files(&["tests/it/main.rs"]), &base);
-    invokes(
-        &Selection::List,
-        "cargo nextest list --workspace --tool-config-file redgreen:/s/nextest.toml --message-format json",
-    );
-    invokes(&Selection::Coverage, "coverage of a run by nextest is not measured");
-    assert!(REPORT.contains(PROFILE) && SETTINGS.text.contains(PROFILE));
+    invokes(all, &Selection::All, &format!("{base} + list + doc"));
+    invokes(all, &one("demo::adds"), &format!("{base} -E binary_id(=demo) and test(=adds) + list"));
+    invokes(all, &one("demo/doc::src/lib.rs - add"), &format!("{base} -E none() + list + doc"));
+    invokes(all, &files(&["tests/calc.rs", "a/tests/b.rs"]), &format!("{base} --test=calc --test=b + list"));
+    invokes(all, &files(&["tests/it/main.rs"]), &format!("{base} + list"));
+    invokes(all, &Selection::List, &format!("cargo nextest list {common} --message-format json"));
+    invokes(all, &Selection::Coverage, &format!("{base} + list + doc + coverage"));
+    invokes(&all[..2], &Selection::Coverage, "cargo-llvm-cov is not installed");
+    invokes(&all[..1], &Selection::All, "cargo-nextest is not installed");
+    assert!(SETTINGS.text.contains(PROFILE) && SETTINGS.text.contains(REPORT));
 }

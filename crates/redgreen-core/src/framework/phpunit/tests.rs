@@ -4,8 +4,12 @@ use super::*;
 use crate::framework::samples::{self, Check};
 
 /// The expectations are from the XML, which is empty after a crash; the lines know what was running. A test without an
-/// assertion is an error there, in a run that is expected to pass: here it is one that shows nothing.
+/// assertion is an error there, in a run that is expected to pass: here it is one that shows nothing. A message there has
+/// the test's name before it, and a line is where the test begins.
 const KNOWN_BETTER: &[(&str, &str)] = &[
+    ("*", "message"),
+    ("*", "line"),
+    ("warning_deprecation", "tests"),
     ("crash_abort", "tests"),
     ("crash_exit0", "tests"),
     ("crash_oom", "tests"),
@@ -32,6 +36,15 @@ fn after_a_crash_the_lines_tell_what_was_running() {
         assert_eq!((test.status, test.file.as_deref()), (status, Some("tests/CalcTest.php")), "{situation}");
         assert_eq!(report.test("CalcTest::testAdds").map(|test| test.status), Some(Status::Passed), "{situation}");
     }
+}
+
+#[test]
+fn a_failure_has_its_own_line_and_words() {
+    let report = parse(&samples::one("phpunit", "one_fail").captured());
+    let wrong = report.test("CalcTest::testWrong").unwrap();
+    assert_eq!((wrong.file.as_deref(), wrong.line), (Some("tests/CalcTest.php"), Some(13)));
+    assert_eq!(wrong.message.as_deref(), Some("Failed asserting that 3 is identical to 4."));
+    assert_eq!(report.test("CalcTest::testAdds").unwrap().line, Some(7));
 }
 
 #[test]
