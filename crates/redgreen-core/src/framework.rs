@@ -7,6 +7,8 @@
 
 pub mod captured;
 pub mod cargo;
+mod cpp;
+pub mod ctest;
 pub mod facts;
 pub mod go;
 pub mod gradle;
@@ -78,6 +80,7 @@ pub const FRAMEWORKS: &[Framework] = &[
     nextest::FRAMEWORK,
     go::FRAMEWORK,
     phpunit::FRAMEWORK,
+    ctest::FRAMEWORK,
 ];
 
 /// A framework in one folder of a project.

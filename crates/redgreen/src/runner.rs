@@ -64,6 +64,17 @@ const SCRUBBED: &[&str] = &[
     "JAVA_TOOL_OPTIONS",
     "MAVEN_ARGS",
     "MAVEN_OPTS",
+    "CTEST_NO_TESTS_ACTION",
+    "CTEST_OUTPUT_ON_FAILURE",
+    // GoogleTest counts the files that exist to name its next one, which two at once would do alike.
+    "CTEST_PARALLEL_LEVEL",
+    "GTEST_ALSO_RUN_DISABLED_TESTS",
+    "GTEST_FAIL_FAST",
+    "GTEST_FILTER",
+    "GTEST_OUTPUT",
+    "GTEST_REPEAT",
+    "GTEST_SHARD_INDEX",
+    "GTEST_TOTAL_SHARDS",
     // Git sets these for hooks; a test that uses git would work on the wrong repository.
     "GIT_DIR",
     "GIT_INDEX_FILE",

@@ -1,7 +1,7 @@
 //! Parsers against bytes that no runner writes: damaged reports, and noise made of a format's own words. Deterministic,
 //! so that what fails here fails again.
 
-use super::{MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, junit, lcov, phpunit_list, stream, tap};
+use super::{MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, gtest_json, junit, lcov, phpunit_list, stream, tap};
 use crate::framework::samples;
 
 /// Damaged copies of each seed.
@@ -114,6 +114,14 @@ fn junit_survives() {
 #[test]
 fn lists_survive() {
     attack(&seeds(&[".xml"]), |bytes| phpunit_list::parse(bytes).len().min(1));
+}
+
+#[test]
+fn gtest_json_survives() {
+    attack(&seeds(&[".json"]), |bytes| {
+        let tests = gtest_json::parse(bytes, str::to_owned).unwrap_or_default();
+        longest(tests.iter().flat_map(|test| [test.id.as_str(), test.message.as_deref().unwrap_or_default()]))
+    });
 }
 
 #[test]

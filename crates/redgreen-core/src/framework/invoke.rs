@@ -66,6 +66,8 @@ pub const SCRATCH: &str = "@SCRATCH@";
 pub enum ReportAt {
     /// A file of the scratch folder: fresh by nature.
     Scratch(String),
+    /// Files of the scratch folder, by a pattern as in [`ReportAt::Tree`].
+    ScratchTree(&'static str),
     /// Files of the worktree, for runners that cannot be told where to write: `*` matches within a name, `**` any
     /// folders. Those that exist are removed before the run, so that none is of an older one.
     Tree(&'static str),

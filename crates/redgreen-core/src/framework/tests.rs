@@ -58,6 +58,13 @@ fn phpunit_is_known_by_its_file_or_by_composer() {
 }
 
 #[test]
+fn ctest_is_for_cmake_projects_that_enable_it() {
+    finds(&[("CMakeLists.txt", "project(demo CXX)\nenable_testing()\nadd_subdirectory(tests)\n")], &["ctest"]);
+    finds(&[("CMakeLists.txt", "PROJECT(demo)\nINCLUDE(CTest)\n"), ("lib//CMakeLists.txt", "")], &["ctest"]);
+    finds(&[("CMakeLists.txt", "project(demo)\n"), ("tests//CMakeLists.txt", "enable_testing()\n")], &[]);
+}
+
+#[test]
 fn a_gradle_build_reaches_its_modules() {
     finds(&[("build.gradle", "")], &["gradle"]);
     finds(&[("settings.gradle.kts", ""), ("app//build.gradle.kts", "")], &["gradle"]);
@@ -224,5 +231,18 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("composer.lock", "config"),
     ] {
         is(&phpunit::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("tests/calc.cpp", "test"),
+        ("src/calc_test.cc", "test"),
+        ("test_calc.c", "test"),
+        ("src/calc.cpp", "-"),
+        ("src/latest.cpp", "-"),
+        ("tests/data.txt", "-"),
+        ("CMakeLists.txt", "-"),
+        ("tests/CMakeLists.txt", "config"),
+        ("CMakePresets.json", "config"),
+    ] {
+        is(&ctest::FRAMEWORK, path, expected);
     }
 }

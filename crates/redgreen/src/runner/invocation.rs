@@ -128,6 +128,7 @@ pub(super) fn missing(missing: &Missing) -> Failure {
 fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt) -> Result<Vec<(String, Vec<u8>)>> {
     let paths = match report {
         ReportAt::Scratch(name) => vec![(name.clone(), run.scratch.join(name))],
+        ReportAt::ScratchTree(pattern) => in_tree(run.scratch, pattern)?,
         ReportAt::Tree(pattern) => in_tree(folder, pattern)?,
     };
     let mut reports = Vec::new();
@@ -152,7 +153,7 @@ pub(super) fn read_report(path: &Path) -> Result<Option<Vec<u8>>> {
 /// What an older run left where this one will write would be taken for its own if it wrote nothing.
 fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
     let reports = invocation.reports.iter().filter_map(|report| match report {
-        ReportAt::Scratch(_) => None,
+        ReportAt::Scratch(_) | ReportAt::ScratchTree(_) => None,
         ReportAt::Tree(pattern) => Some(*pattern),
     });
     for pattern in reports.chain(invocation.stale.iter().copied()) {

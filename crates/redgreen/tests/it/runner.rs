@@ -1,6 +1,7 @@
 //! Real runners in small projects: what a person would say of the run is what the report says. pytest and cargo are
 //! here, the others in a file each.
 
+mod ctest;
 mod go;
 mod javascript;
 mod maven;
@@ -87,6 +88,12 @@ fn settings() -> Settings {
 #[expect(clippy::disallowed_methods, reason = "the tests' runners are on PATH")]
 fn path() -> Option<OsString> {
     std::env::var_os("PATH")
+}
+
+/// Whether slow tests are left out.
+#[expect(clippy::disallowed_methods, reason = "slow tests are left out on request")]
+fn is_fast() -> bool {
+    std::env::var_os("REDGREEN_TEST_FAST").is_some()
 }
 
 /// Whether a runner is on this machine; one that is not is named and its test left out.

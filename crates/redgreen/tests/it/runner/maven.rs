@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Project, is_installed, shown};
+use super::{Project, is_fast, is_installed, shown};
 
 /// Debian's repository of what Maven needs, which is there without a network.
 const SETTINGS: &str = "/etc/maven/settings-debian.xml";
@@ -28,9 +28,8 @@ class CalcTest {
 
 /// One run: each takes Maven half a minute.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "slow tests are left out on request")]
 fn a_failure_is_told_and_placed() {
-    if std::env::var_os("REDGREEN_TEST_FAST").is_some() || !is_installed("mvn") {
+    if is_fast() || !is_installed("mvn") {
         return;
     }
     if ![SETTINGS, JUNIT, SUREFIRE].iter().all(|path| Path::new(path).exists()) {
