@@ -3,6 +3,7 @@
 
 mod ctest;
 mod go;
+mod gradle;
 mod javascript;
 mod maven;
 mod nextest;
@@ -23,7 +24,8 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Flag, LoadErrorKind, Outcome, Report};
 use tempfile::TempDir;
 
-const TIMEOUT: Duration = Duration::from_secs(120);
+/// For compilers on a busy machine; a test of a limit sets its own.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 struct Project(TempDir);
 
