@@ -175,7 +175,7 @@ fn has_no_body(line: &str) -> bool {
 }
 
 fn is_manifest(name: &str) -> bool {
-    const NAMES: [&str; 16] = [
+    const NAMES: &[&str] = &[
         "Cargo.toml",
         "Cargo.lock",
         "pyproject.toml",
@@ -192,6 +192,12 @@ fn is_manifest(name: &str) -> bool {
         ".gitignore",
         "Pipfile",
         "Pipfile.lock",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "composer.json",
+        "composer.lock",
+        "CMakeLists.txt",
     ];
     NAMES.contains(&name) || name.starts_with("requirements") && name.ends_with(".txt")
 }

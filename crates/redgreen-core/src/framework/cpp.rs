@@ -40,7 +40,7 @@ pub(super) fn is_test_file(path: &str) -> bool {
     EXTENSIONS.contains(&extension) && (named || is_in_tests(path))
 }
 
-pub(super) fn is_in_tests(path: &str) -> bool {
+fn is_in_tests(path: &str) -> bool {
     path.split('/').rev().skip(1).any(|folder| TEST_FOLDERS.contains(&folder))
 }
 

@@ -25,12 +25,11 @@ pub const FRAMEWORK: Framework = Framework {
     // A test may have any name; to ask in vain costs a run without tests.
     is_id: |_| true,
     is_test_file: cpp::is_test_file,
-    // A CMakeLists.txt elsewhere is code: every new source is named in it. Tests that vanish by it are missed.
     is_runner_config: |path| {
-        let in_tests = file_name(path) == "CMakeLists.txt" && cpp::is_in_tests(path);
-        in_tests || matches!(file_name(path), "CMakePresets.json" | "CMakeUserPresets.json" | "CTestConfig.cmake")
+        let known = ["CMakeLists.txt", "CMakePresets.json", "CMakeUserPresets.json", "CTestCustom.cmake"];
+        known.contains(&file_name(path))
     },
-    litter: &["/build/redgreen/", "/build/redgreen-coverage/"],
+    litter: &["**/build/redgreen/", "**/build/redgreen-coverage/"],
 };
 
 /// Kept between runs, so that only what changed is compiled again; the project's own build folder is not touched.
@@ -56,9 +55,10 @@ const MARKS: &[(&str, &str)] = &[(GTEST, "N7testing4TestE"), (CATCH2, "N5Catch")
 
 fn detect(folder: &Folder) -> Evidence {
     let text = folder.text("CMakeLists.txt").unwrap_or_default().to_lowercase();
-    let tests = ["enable_testing(", "enable_testing (", "include(ctest)"].iter().any(|words| text.contains(words));
+    let text: String = text.split_whitespace().collect();
+    let tests = ["enable_testing(", "include(ctest)"].iter().any(|words| text.contains(words));
     // Without a project of its own a folder is part of the one above.
-    if tests && text.contains("project") { Evidence::Sure } else { Evidence::None }
+    if tests && text.contains("project(") { Evidence::Sure } else { Evidence::None }
 }
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {

@@ -44,6 +44,8 @@ const SETTINGS: Injected = Injected {
 };
 
 const LCOV: &str = "lcov.info";
+/// With those that are ignored, which otherwise match no filter.
+const LISTING: &[&str] = &["--run-ignored", "all", "--message-format", "json"];
 const BUILD: &str = "build";
 const LIST: &str = "list";
 const DOC: &str = "doc";
@@ -84,7 +86,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let mut invocation = Invocation::new("cargo nextest run", Call::default());
     invocation.inject.push(SETTINGS);
     invocation.before.push(step(BUILD, Call::new([cargo]).args(cargo::BUILD.iter().copied())));
-    let list = Call::new([cargo, "nextest", "list"]).args(common).args(["--message-format", "json"]);
+    let list = Call::new([cargo, "nextest", "list"]).args(common).args(LISTING.iter().copied());
     let (chosen, doc) = match selection {
         Selection::List => {
             invocation.call = list;
@@ -251,7 +253,6 @@ struct Case {
 #[derive(Deserialize)]
 struct Match {
     status: String,
-    reason: Option<String>,
 }
 
 impl Listed {
@@ -271,11 +272,10 @@ impl Listed {
         if self.rust_suites.is_empty() {
             return;
         }
-        let matches = |case: &Case| case.filter_match.status == "matches";
-        let ignored = |case: &Case| case.ignored && case.filter_match.reason.as_deref() == Some("ignored");
-        report.planned = Some(self.tests().filter(|(_, case)| matches(case)).map(|(id, _)| id).collect());
-        let skipped = self.tests().filter(|(_, case)| ignored(case));
-        report.tests.extend(skipped.map(|(id, _)| Test::new(id, Status::Skipped)));
+        let chosen = self.tests().filter(|(_, case)| case.filter_match.status == "matches");
+        let (ignored, planned): (Vec<_>, Vec<_>) = chosen.partition(|(_, case)| case.ignored);
+        report.planned = Some(planned.into_iter().map(|(id, _)| id).collect());
+        report.tests.extend(ignored.into_iter().map(|(id, _)| Test::new(id, Status::Skipped)));
     }
 
     /// The package of a library.

@@ -67,10 +67,8 @@ fn doc_tests_count_and_are_named_after_their_package() {
 
 #[test]
 fn what_was_to_be_run_and_what_is_ignored_is_known_from_the_list() {
-    let case = |status: &str, ignored| {
-        format!(r#"{{"ignored": {ignored}, "filter-match": {{"status": "{status}", "reason": "ignored"}}}}"#)
-    };
-    let (run, ignored) = (case("matches", false), case("mismatch", true));
+    let case = |ignored, status| format!(r#"{{"ignored": {ignored}, "filter-match": {{"status": "{status}"}}}}"#);
+    let (run, ignored) = (case(false, "matches"), case(true, "matches"));
     let calc = r#""package-name": "demo", "binary-name": "calc", "kind": "test""#;
     let list = format!(
         r#"{{"rust-suites": {{"demo::calc": {{{calc}, "testcases": {{"adds": {run}, "later": {ignored}}}}}}}}}"#
@@ -81,6 +79,8 @@ fn what_was_to_be_run_and_what_is_ignored_is_known_from_the_list() {
     assert_eq!(report.planned.as_deref(), Some(&["demo/tests/calc::adds".to_owned()][..]));
     assert_eq!(report.test("demo/tests/calc::later").map(|test| test.status), Some(Status::Skipped));
     assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
+    captured.after = vec![after(LIST, 0, &list.replace(&ignored, &case(true, "mismatch")), "")];
+    assert_eq!(parse(&captured).test("demo/tests/calc::later"), None);
     captured.after = vec![after(LIST, 0, &list.replace("adds", "lost"), "")];
     assert_eq!(parse(&captured).outcome, Outcome::Crashed);
     let mut none = samples::one("cargo-nextest", "all_ignored").captured();
@@ -154,7 +154,7 @@ fn tests_are_chosen_by_target_and_expression() {
     invokes(all, &one("demo/doc::src/lib.rs - add"), &format!("{base} -E none() + list + doc"));
     invokes(all, &files(&["tests/calc.rs", "a/tests/b.rs"]), &format!("{base} --test=calc --test=b + list"));
     invokes(all, &files(&["tests/it/main.rs"]), &format!("{base} + list"));
-    invokes(all, &Selection::List, &format!("cargo nextest list {common} --message-format json"));
+    invokes(all, &Selection::List, &format!("cargo nextest list {common} --run-ignored all --message-format json"));
     invokes(all, &Selection::Coverage, &format!("{base} + list + doc + coverage"));
     invokes(&all[..2], &Selection::Coverage, "cargo-llvm-cov is not installed");
     invokes(&all[..1], &Selection::All, "cargo-nextest is not installed");

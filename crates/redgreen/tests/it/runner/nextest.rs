@@ -59,6 +59,9 @@ fn what_fails_is_told_apart() {
     let wrong = report.test("demo/tests/calc::wrong").unwrap();
     assert_eq!((wrong.file.as_deref(), wrong.line), (Some("tests/calc.rs"), Some(5)));
     assert_eq!(wrong.message.as_deref(), Some("assertion `left == right` failed\n  left: 3\n right: 4"));
+    assert_eq!(project.one("demo/tests/calc::table::case_1"), "Passed\nPassed demo/tests/calc::table::case_1");
+    assert_eq!(project.one("demo/tests/calc::later"), "Skipped\nSkipped demo/tests/calc::later");
+    assert_eq!(project.one("demo/tests/calc::nothing"), "NoTests");
 }
 
 #[test]
