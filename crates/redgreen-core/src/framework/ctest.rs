@@ -240,7 +240,7 @@ struct Programs {
     commands: BTreeMap<String, Vec<String>>,
     gtest: BTreeSet<String>,
     catch2: BTreeSet<String>,
-    /// GoogleTest's results, by the program's name and then the test's.
+    /// GoogleTest's results, by the name of each program that came to its end, and then the test's.
     results: BTreeMap<String, BTreeMap<String, Test>>,
 }
 
@@ -254,11 +254,11 @@ impl Programs {
         let mut results: BTreeMap<String, BTreeMap<String, Test>> = BTreeMap::new();
         for (name, bytes) in captured.reports.iter().filter(|(name, _)| name.ends_with(".json")) {
             let stem = file_name(name).trim_end_matches(".json");
-            for test in gtest_json::parse(bytes, |path| captured.relative(path)).into_iter().flatten() {
-                // A file that exists is not written again: `calc_test.json` is followed by `calc_test_1.json`.
-                for program in [stem, without_number(stem)] {
-                    note(results.entry(program.to_owned()).or_default(), &test);
-                }
+            let Some(tests) = gtest_json::parse(bytes, |path| captured.relative(path)) else { continue };
+            // A file that exists is not written again: `calc_test.json` is followed by `calc_test_1.json`.
+            for program in [stem, without_number(stem)] {
+                let known = results.entry(program.to_owned()).or_default();
+                tests.iter().for_each(|test| note(known, test));
             }
         }
         let tests = listed.tests.into_iter().map(|test| (test.name, test.command));
@@ -295,8 +295,10 @@ impl Programs {
             None => self.results.get(program).into_iter().flat_map(BTreeMap::values).collect(),
         };
         let lost = if test.status == Status::TimedOut { Status::TimedOut } else { Status::Crashed };
+        let told = self.results.contains_key(program);
         let mut tests: Vec<Test> = match (one, results.as_slice()) {
-            (_, []) => return vec![Test { status: lost, ..test }],
+            (Some(_), []) => return vec![Test { status: lost, ..test }],
+            (None, []) if !told => return vec![Test { status: lost, ..test }],
             (Some(_), [result, ..]) => vec![Test { id: test.id.clone(), ..(*result).clone() }],
             (None, results) => {
                 let id = |result: &Test| format!("{}{WITHIN}{}", test.id, result.id);

@@ -118,6 +118,10 @@ fn the_tests_of_a_program_that_ctest_takes_for_one_are_named_within_it() {
     let seen: Vec<_> = report.tests.iter().map(|test| (test.id.as_str(), test.status)).collect();
     assert_eq!(seen, [("Calc.Adds > Calc.Adds", Status::Passed), ("Calc.Adds > Calc.Wrong", Status::Failed)]);
     assert_eq!(report.outcome, Outcome::Failed);
+    let report = parse(&with_gtest("all_pass", all, &[&json("no_tests")]));
+    assert_eq!((report.outcome, report.tests.len()), (Outcome::NoTests, 0));
+    let report = parse(&with_gtest("all_pass", all, &[]));
+    assert_eq!(report.outcome, Outcome::Crashed);
     // Its tests passed, and its process did not.
     let report = parse(&with_gtest("one_fail", &[("Calc.Wrong", &[PROGRAM])], &[&json("all_pass")]));
     assert_eq!(report.test("Calc.Wrong").map(|test| test.status), Some(Status::Errored));

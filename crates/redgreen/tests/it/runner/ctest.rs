@@ -108,6 +108,7 @@ fn a_program_that_is_one_test_tells_of_those_within() {
     };
     check(&project, &["Failed", "Failed all > Calc.Wrong", "Failed no", "Passed all > Calc.Adds"]);
     assert_eq!(project.one("all > Calc.Adds"), "Passed\nPassed all > Calc.Adds");
+    assert_eq!(project.one("all > Calc.Nothing"), "NoTests");
     if is_installed("gcovr") {
         assert_eq!(project.coverage("src/calc.cpp"), Some((vec![1, 2], vec![4, 5])));
     }
