@@ -26,7 +26,8 @@ module.exports = class {
   constructor(runner) {
     const { suite } = runner
     runner.once('start', () => {
-      emit({ event: 'start', runner: 'mocha', total: runner.total, collected: testsOf(suite), hasOnly: suite.hasOnly() })
+      const { total } = runner
+      emit({ event: 'start', runner: 'mocha', total, collected: testsOf(suite), hasOnly: suite.hasOnly() })
     })
     runner.on('test', (test) => emit({ event: 'test-start', ...place(test) }))
     runner.on('pass', (test) => {
