@@ -29,6 +29,9 @@ pub(super) const PACKAGE: Package = Package { name: "mocha", configs: &[".mochar
 const REPORTER: Injected =
     Injected { path: "redgreen-mocha.cjs", text: include_str!("../../reporters/redgreen-mocha.cjs") };
 
+/// The files whose tests are wanted, one a line.
+const FILES: &str = "REDGREEN_FILES";
+
 /// Mocha itself does not count lines.
 const COVERAGE_BIN: &str = "node_modules/.bin/c8";
 const COVERAGE_PACKAGE: &str = "c8";
@@ -51,10 +54,10 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let call = match selection {
         Selection::List => call.args(["--dry-run"]),
         Selection::All | Selection::Coverage => call.args(["--no-dry-run"]),
-        Selection::Files(paths) => call.args(["--no-dry-run"]).args(paths),
+        Selection::Files(paths) => call.args(["--no-dry-run"]).args(paths).env(FILES, paths.join("\n")),
         Selection::One(id) => {
             let (file, name) = javascript::split_id(id).unwrap_or(("", id));
-            call.args(["--no-dry-run", "--grep", &javascript::pattern(name), file])
+            call.args(["--no-dry-run", "--grep", &javascript::pattern(name), file]).env(FILES, file)
         }
     };
     let mut invocation = javascript::invocation("mocha", call, facts, &[javascript::SHARED, REPORTER]);

@@ -247,6 +247,31 @@ fn output_that_imitates_results_changes_nothing(dialect: &Dialect) {
     runs(dialect, body, &["Failed", "Failed test/calc.test.js > noise"]);
 }
 
+/// Settings of the project that stop early, run nothing, or add files to those that are asked for.
+#[test]
+fn settings_leave_no_test_out() {
+    let bad = "test('adds', () => assert.equal(calc.add(1, 2), 4))\ntest('other', () => {})\n";
+    let files = [("test/bad.test.js", bad), ("test/good.test.js", ADDS)];
+    let all = [
+        "Failed",
+        "Failed test/bad.test.js > adds",
+        "Passed test/bad.test.js > other",
+        "Passed test/good.test.js > adds",
+    ];
+    for (dialect, path, text) in [
+        (&JEST, "jest.config.json", r#"{"bail": 1, "maxWorkers": 1, "coverageThreshold": {"global": {"lines": 101}}}"#),
+        (&MOCHA, ".mocharc.json", r#"{"bail": true, "parallel": true, "dry-run": true, "spec": ["test/*.js"]}"#),
+        (&VITEST, "vitest.config.js", "export default { test: { bail: 1, coverage: { enabled: true } } }\n"),
+    ] {
+        let Some(project) = project(dialect, &files) else { continue };
+        project.write(path, text);
+        check(&project, &all);
+        assert_eq!(ran(&project, "test/good.test.js > adds"), ["Passed", "Passed test/good.test.js > adds"]);
+        let file = project.select(&Selection::Files(vec!["test/good.test.js".to_owned()]));
+        assert_eq!(shown(&file), "Passed\nPassed test/good.test.js > adds", "{}", dialect.runner);
+    }
+}
+
 #[test]
 fn node_is_known_by_its_tests_alone() {
     let Some(project) = project(&NODE, &[("test/calc.test.js", ADDS)]) else { return };
