@@ -12,7 +12,7 @@ pub mod go;
 pub mod gradle;
 pub mod invoke;
 mod java;
-mod javascript;
+pub mod javascript;
 pub mod jest;
 pub mod maven;
 pub mod mocha;

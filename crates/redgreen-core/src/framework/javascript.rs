@@ -1,6 +1,8 @@
 //! What the runners of JavaScript share: how a project names the one it uses, where the runner is, and the stream that
 //! our reporters write. A test's id is `test/calc.test.js > suite > name`, because names are unique in no runner.
 
+pub mod json;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -271,7 +273,7 @@ pub(super) fn report(captured: &Captured, runner: &str, stream: &Stream) -> Repo
     if stream.focused {
         report.flag(Flag::Focused);
     }
-    if captured.file(".jsonl").is_none() && matches!(captured.exit, Exit::Code(code) if code != 0) {
+    if !stream.opened && captured.file(".jsonl").is_none() && matches!(captured.exit, Exit::Code(code) if code != 0) {
         report.decided = Some(Outcome::UsageError);
         report.errors_outside.push(bounded_head(&String::from_utf8_lossy(&captured.stderr)));
     }

@@ -44,6 +44,9 @@ const OPTIONS: &[&str] =
 const ENDS: &[(&str, Outcome)] =
     &[("No test files found", Outcome::NoTests), ("forbidden by --forbid-", Outcome::UsageError)];
 
+/// How it begins to tell of a file that could not be loaded.
+const LOADING: &str = "Exception during run:";
+
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let mocha = PACKAGE.call(facts)?;
     let call = match selection {
@@ -100,14 +103,14 @@ fn keeps_to(stream: &Stream, planned: usize) -> bool {
 }
 
 /// Why there was no test at all.
-fn add_end(report: &mut Report, captured: &Captured) {
+pub(super) fn add_end(report: &mut Report, captured: &Captured) {
     let words = String::from_utf8_lossy(&captured.stderr);
-    match ENDS.iter().find(|(end, _)| words.contains(end)) {
-        Some(&(_, outcome)) => {
-            report.decided = Some(outcome);
-            report.errors_outside.push(bounded_head(&words));
-        }
-        None => report.load_errors.push(javascript::load_error(None, &javascript::told(&words), captured)),
+    if let Some(&(_, outcome)) = ENDS.iter().find(|(end, _)| words.contains(end)) {
+        report.decided = Some(outcome);
+        report.errors_outside.push(bounded_head(&words));
+    } else if words.contains(LOADING) {
+        report.decided = None;
+        report.load_errors.push(javascript::load_error(None, &javascript::told(&words), captured));
     }
 }
 
