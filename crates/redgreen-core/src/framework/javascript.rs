@@ -31,6 +31,10 @@ pub(super) const SHARED: Injected =
 pub(super) const MANIFEST: &str = "package.json";
 pub(super) const LITTER: &[&str] = &["node_modules/", "coverage/", ".vite/"];
 
+/// Says where the packages are that yarn keeps in archives; looked for above the folder too.
+pub(super) const PNP: &str = "./.pnp.cjs";
+pub(super) const YARN: &str = "yarn";
+
 const EXTENSIONS: &[&str] = &[".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 /// Between the parts of an id.
 pub(super) const MARK: &str = " > ";
@@ -97,9 +101,10 @@ impl Package {
 
     /// The runner as the project has it.
     pub(super) fn call(&self, facts: &Facts) -> Result<Call, Unable> {
-        match facts.tool(self.bin) {
-            Some(bin) => Ok(Call::new([bin])),
-            None => Err(Unable::Missing(self.missing(facts, self.name))),
+        match (facts.tool(self.bin), yarn(facts)) {
+            (Some(bin), _) => Ok(Call::new([bin])),
+            (None, Some(yarn)) => Ok(Call::new([yarn, "run", self.name])),
+            (None, None) => Err(Unable::Missing(self.missing(facts, self.name))),
         }
     }
 
@@ -116,6 +121,11 @@ impl Package {
             next,
         }
     }
+}
+
+/// Yarn, where it keeps packages in archives: then only programs that it starts find them.
+pub(super) fn yarn(facts: &Facts) -> Option<&str> {
+    facts.tool(PNP).and_then(|_| facts.tool(YARN))
 }
 
 /// A project's `package.json`.

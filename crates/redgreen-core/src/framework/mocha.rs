@@ -17,7 +17,7 @@ pub const FRAMEWORK: Framework = Framework {
     detect: |folder| PACKAGE.evidence(folder),
     reads: javascript::reads,
     reach: Reach::Package,
-    tools: &[PACKAGE.bin, COVERAGE_BIN],
+    tools: &[PACKAGE.bin, C8.bin, javascript::PNP, javascript::YARN],
     is_id: javascript::is_id,
     is_test_file: javascript::is_test_file,
     is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),
@@ -33,8 +33,7 @@ const REPORTER: Injected =
 const FILES: &str = "REDGREEN_FILES";
 
 /// Mocha itself does not count lines.
-const COVERAGE_BIN: &str = "node_modules/.bin/c8";
-const COVERAGE_PACKAGE: &str = "c8";
+const C8: Package = Package { name: "c8", configs: &[], bin: "node_modules/.bin/c8" };
 
 /// Settings of the project that would leave tests out, or run none, are overruled. A whole trace has whole paths.
 const OPTIONS: &[&str] =
@@ -72,12 +71,9 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 
 /// What counts the lines of the program after it.
 fn covered(facts: &Facts) -> Result<Call, Unable> {
-    let Some(c8) = facts.tool(COVERAGE_BIN) else {
-        return Err(Unable::Missing(PACKAGE.missing(facts, COVERAGE_PACKAGE)));
-    };
     let folder = facts.scratch(javascript::COVERAGE_FOLDER);
     let raw = facts.scratch("v8");
-    let call = Call::new([c8, "--reporter=lcovonly", "--check-coverage=false"]);
+    let call = C8.call(facts)?.args(["--reporter=lcovonly", "--check-coverage=false"]);
     Ok(call.args([format!("--reports-dir={folder}"), format!("--temp-directory={raw}")]))
 }
 
