@@ -14,9 +14,12 @@ pub mod go;
 pub mod gradle;
 pub mod invoke;
 mod java;
-mod javascript;
+pub mod javascript;
+pub mod jest;
 pub mod maven;
+pub mod mocha;
 pub mod nextest;
+pub mod node;
 pub mod phpunit;
 pub mod pytest;
 mod python;
@@ -74,6 +77,9 @@ pub const FRAMEWORKS: &[Framework] = &[
     maven::FRAMEWORK,
     gradle::FRAMEWORK,
     vitest::FRAMEWORK,
+    jest::FRAMEWORK,
+    mocha::FRAMEWORK,
+    node::FRAMEWORK,
     pytest::FRAMEWORK,
     unittest::FRAMEWORK,
     cargo::FRAMEWORK,

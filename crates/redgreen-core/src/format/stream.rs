@@ -5,7 +5,7 @@
 //!
 //! | event | fields |
 //! |---|---|
-//! | `start` | `runner`, `version`, `root`; `hasOnly` when the source focuses on some tests |
+//! | `start` | `runner`, `version`, `root`; `total`; `hasOnly` when the source focuses on some tests |
 //! | `collected` | `ids`, the tests that are planned; with `file` when it comes once per file |
 //! | `load-error` | `file`, `line`, `exception` (the class and its causes, outermost first), `code`, `message` |
 //! | `test-start` | `id`, `file`, `line` |
@@ -48,6 +48,8 @@ pub struct Line {
     /// The planned tests, for a runner that knows them when it starts.
     pub collected: Option<Vec<Planned>>,
     pub tests: Option<Vec<Line>>,
+    /// How many tests will run.
+    pub total: Option<usize>,
     pub seconds: Option<f64>,
     pub ms: Option<f64>,
     pub has_only: bool,
@@ -120,6 +122,8 @@ pub struct Stream {
     pub root: Option<String>,
     pub focused: bool,
     pub planned: Option<Vec<Key>>,
+    /// How many of them the runner says it will run, where it can.
+    pub total: Option<usize>,
     /// In the order of their start.
     pub started: Vec<Line>,
     pub results: Vec<Line>,
@@ -151,7 +155,7 @@ impl Stream {
             self.planned.get_or_insert_default().extend(keys);
         }
         match line.event.as_str() {
-            "start" => (self.root, self.focused) = (line.root, line.has_only),
+            "start" => (self.root, self.focused, self.total) = (line.root, line.has_only, line.total),
             "collected" => {}
             "test-start" => self.started.push(line),
             "result" => self.results.push(line),

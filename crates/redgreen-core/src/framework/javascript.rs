@@ -1,6 +1,8 @@
 //! What the runners of JavaScript share: how a project names the one it uses, where the runner is, and the stream that
 //! our reporters write. A test's id is `test/calc.test.js > suite > name`, because names are unique in no runner.
 
+pub mod json;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -11,7 +13,7 @@ use super::file_name;
 use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Unable};
 use crate::coverage::Format;
 use crate::format::bounded_head;
-use crate::format::stream::{Fault, Line, Stream};
+use crate::format::stream::{Fault, Frame, Line, Stream};
 use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Stage, Status, Test};
 
 /// Where our reporters write.
@@ -22,12 +24,20 @@ const ONLY: &str = "REDGREEN_ONLY";
 pub(super) const COVERAGE_FOLDER: &str = "coverage";
 const COVERAGE_FILE: &str = "coverage/lcov.info";
 
+/// What our reporters for jest and mocha share.
+pub(super) const SHARED: Injected =
+    Injected { path: "redgreen-stream.cjs", text: include_str!("../../reporters/redgreen-stream.cjs") };
+
 pub(super) const MANIFEST: &str = "package.json";
 pub(super) const LITTER: &[&str] = &["node_modules/", "coverage/", ".vite/"];
 
+/// Says where the packages are that yarn keeps in archives; looked for above the folder too.
+pub(super) const PNP: &str = "./.pnp.cjs";
+pub(super) const YARN: &str = "yarn";
+
 const EXTENSIONS: &[&str] = &[".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 /// Between the parts of an id.
-const MARK: &str = " > ";
+pub(super) const MARK: &str = " > ";
 
 /// What says that something is not there yet: codes of Node and of resolvers.
 const MISSING_CODES: &[&str] = &["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED"];
@@ -60,19 +70,20 @@ pub(super) struct Package {
 }
 
 /// They exclude each other where one is only a leftover: a configuration, or a script, tells which is used.
-const PACKAGES: &[&Package] = &[&super::vitest::PACKAGE];
+const PACKAGES: &[&Package] = &[&super::vitest::PACKAGE, &super::jest::PACKAGE, &super::mocha::PACKAGE];
 
 impl Package {
     /// A dependency or a configuration of its own; where several are depended on, the one that is also configured or
-    /// named in a script.
+    /// named in a script. In a package below the root a script is enough: what it runs may be installed above.
     pub(super) fn evidence(&self, folder: &Folder) -> Evidence {
-        if self.is_configured(folder) {
+        let manifest = Manifest::of(folder);
+        let is_used = |package: &Package| package.is_configured(folder) || manifest.has_script(package.name);
+        let below = !folder.path.is_empty() && manifest.has_script(self.name);
+        if self.is_configured(folder) || below {
             return Evidence::Sure;
         }
-        let manifest = Manifest::of(folder);
-        let rivals = || PACKAGES.iter().filter(|other| other.name != self.name && manifest.depends_on(other.name));
-        let is_used = |package: &Package| package.is_configured(folder) || manifest.has_script(package.name);
-        let outdone = !is_used(self) && rivals().any(|other| is_used(other));
+        let mut rivals = PACKAGES.iter().filter(|other| other.name != self.name && manifest.depends_on(other.name));
+        let outdone = !is_used(self) && (super::node::is_scripted(&manifest) || rivals.any(|other| is_used(other)));
         if manifest.depends_on(self.name) && !outdone { Evidence::Sure } else { Evidence::None }
     }
 
@@ -90,9 +101,10 @@ impl Package {
 
     /// The runner as the project has it.
     pub(super) fn call(&self, facts: &Facts) -> Result<Call, Unable> {
-        match facts.tool(self.bin) {
-            Some(bin) => Ok(Call::new([bin])),
-            None => Err(Unable::Missing(self.missing(facts, self.name))),
+        match (facts.tool(self.bin), yarn(facts)) {
+            (Some(bin), _) => Ok(Call::new([bin])),
+            (None, Some(yarn)) => Ok(Call::new([yarn, "run", self.name])),
+            (None, None) => Err(Unable::Missing(self.missing(facts, self.name))),
         }
     }
 
@@ -111,11 +123,16 @@ impl Package {
     }
 }
 
+/// Yarn, where it keeps packages in archives: then only programs that it starts find them.
+pub(super) fn yarn(facts: &Facts) -> Option<&str> {
+    facts.tool(PNP).and_then(|_| facts.tool(YARN))
+}
+
 /// A project's `package.json`.
-struct Manifest(Value);
+pub(super) struct Manifest(Value);
 
 impl Manifest {
-    fn of(folder: &Folder) -> Self {
+    pub(super) fn of(folder: &Folder) -> Self {
         Self(folder.text(MANIFEST).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
     }
 
@@ -128,9 +145,17 @@ impl Manifest {
         self.scripts().any(|script| script.split_whitespace().any(|part| part == word))
     }
 
-    fn scripts(&self) -> impl Iterator<Item = &str> {
-        self.0.get("scripts").and_then(Value::as_object).into_iter().flatten().filter_map(|(_, text)| text.as_str())
+    /// That for the tests first.
+    pub(super) fn scripts(&self) -> impl Iterator<Item = &str> {
+        let scripts = self.0.get("scripts").and_then(Value::as_object);
+        let tests = scripts.and_then(|scripts| scripts.get("test"));
+        tests.into_iter().chain(scripts.into_iter().flat_map(|scripts| scripts.values())).filter_map(Value::as_str)
     }
+}
+
+/// Whether the project uses a runner that is a package.
+pub(super) fn has_package(folder: &Folder) -> bool {
+    PACKAGES.iter().any(|package| package.evidence(folder) == Evidence::Sure)
 }
 
 /// The command that installs what the project asks for, by its lock file.
@@ -194,8 +219,8 @@ pub(super) fn split_id(id: &str) -> Option<(&str, &str)> {
 
 /// A test's name without its file.
 #[cfg(test)]
-pub(super) fn name_of(id: &str) -> &str {
-    split_id(id).map_or(id, |(_, name)| name)
+pub(super) fn name_of(id: &str) -> String {
+    split_id(id).map_or(id, |(_, name)| name).to_owned()
 }
 
 pub(super) fn id_of(file: Option<&str>, name: &str) -> String {
@@ -223,9 +248,9 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// A run with our reporter, which writes to [`STREAM`].
-pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: Injected) -> Invocation {
+pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: &[Injected]) -> Invocation {
     let mut invocation = Invocation::new(shown, call.env("REDGREEN_REPORT", facts.scratch(STREAM)));
-    invocation.inject.push(reporter);
+    invocation.inject.extend(reporter);
     invocation.reports.push(ReportAt::Scratch(STREAM.to_owned()));
     invocation
 }
@@ -245,16 +270,20 @@ pub(super) fn probe(node: &str, package: &str, missing: Missing) -> Probe {
     Probe { call: Call::new([node, "-e", &format!("require.resolve('{package}/package.json')")]), missing }
 }
 
-/// What the events of our reporters for vitest, jest and mocha amount to, before anyone concludes.
-pub(super) fn read(captured: &Captured, runner: &str) -> (Report, Stream) {
+/// The events of our reporters for vitest, jest and mocha.
+pub(super) fn stream(captured: &Captured) -> Stream {
+    Stream::read(captured.file(".jsonl").unwrap_or_default())
+}
+
+/// What they amount to, before anyone concludes.
+pub(super) fn report(captured: &Captured, runner: &str, stream: &Stream) -> Report {
     let mut report = captured.report(runner, &[]);
-    let stream = Stream::read(captured.file(".jsonl").unwrap_or_default());
     report.finished = stream.finished;
     report.errors_outside.clone_from(&stream.outside);
     if stream.focused {
         report.flag(Flag::Focused);
     }
-    if captured.file(".jsonl").is_none() && matches!(captured.exit, Exit::Code(code) if code != 0) {
+    if !stream.opened && captured.file(".jsonl").is_none() && matches!(captured.exit, Exit::Code(code) if code != 0) {
         report.decided = Some(Outcome::UsageError);
         report.errors_outside.push(bounded_head(&String::from_utf8_lossy(&captured.stderr)));
     }
@@ -266,9 +295,10 @@ pub(super) fn read(captured: &Captured, runner: &str) -> (Report, Stream) {
     for line in &stream.files {
         for fault in line.errors.iter().flatten().chain(&line.error) {
             let words = fault.message.as_deref().unwrap_or_default();
-            if NO_TESTS.iter().any(|start| words.starts_with(start)) || words.contains(WORKER_GONE) {
-                // The first has nothing to say; of the second, the tests that were started tell.
-            } else if with_results.contains(&line.file.as_deref()) {
+            if NO_TESTS.iter().any(|start| words.starts_with(start)) {
+                continue;
+            }
+            if with_results.contains(&line.file.as_deref()) || words.contains(WORKER_GONE) {
                 report.errors_outside.push(bounded_head(words));
             } else {
                 report.load_errors.push(load_error(line.file.as_deref(), fault, captured));
@@ -278,7 +308,7 @@ pub(super) fn read(captured: &Captured, runner: &str) -> (Report, Stream) {
     for line in stream.others.iter().filter(|line| line.event == "suite-error") {
         report.errors_outside.push(bounded_head(line.words().unwrap_or_default()));
     }
-    (report, stream)
+    report
 }
 
 /// The planned tests by their ids.
@@ -334,7 +364,7 @@ fn failure(line: &Line) -> Status {
     let matcher = line.fault().is_some_and(|fault| fault.matcher);
     let code = line.fault().and_then(|fault| fault.code.as_ref()).or(line.code.as_ref()).and_then(Value::as_str);
     let class = line.class();
-    let assertion = class.is_none_or(|class| class.contains("Assert") || class == "ExpectationNotMetError");
+    let assertion = class.is_some_and(|class| class.contains("Assert") || class == "ExpectationNotMetError");
     let timed_out = TIMEOUTS.iter().any(|start| line.words().is_some_and(|words| words.starts_with(start)));
     if code == Some(TIMEOUT_CODE) || (timed_out && !matcher) {
         Status::TimedOut
@@ -360,6 +390,55 @@ pub(super) fn load_error(file: Option<&str>, fault: &Fault, captured: &Captured)
         code: code.map(str::to_owned),
         message: bounded_head(message),
     }
+}
+
+/// What Node prints of an error that nothing caught: the place, the source, the class with its code, the trace.
+pub(super) fn told(text: &str) -> Fault {
+    let mut fault = Fault::default();
+    for line in text.lines() {
+        let line = line.trim();
+        let line = line.strip_prefix("Exception during run: ").unwrap_or(line);
+        if fault.frame.is_none() {
+            fault.frame = place(line).or_else(|| called(line)).or_else(|| importing(line));
+        }
+        if fault.name.is_none()
+            && let Some((class, message)) = line.split_once(": ")
+        {
+            let (name, code) = class.split_once(" [").unwrap_or((class, ""));
+            if name.ends_with("Error") && name.chars().all(char::is_alphanumeric) {
+                fault.name = Some(name.to_owned());
+                fault.message = Some(message.to_owned());
+                fault.code = Some(code.trim_end_matches(']')).filter(|code| !code.is_empty()).map(Value::from);
+            }
+        }
+        if let Some(code) = line.strip_prefix("code: '").filter(|_| fault.code.is_none()) {
+            fault.code = code.split('\'').next().map(Value::from);
+        }
+    }
+    if fault.message.is_none() {
+        fault.message = Some(text.to_owned());
+    }
+    fault
+}
+
+/// `/project/test/a.js:4`, or the same as an address: a line by itself.
+fn place(line: &str) -> Option<Frame> {
+    let (file, number) = line.strip_prefix("file://").unwrap_or(line).rsplit_once(':')?;
+    let file = Some(file).filter(|file| file.starts_with('/') && !file.contains(' '))?;
+    Some(Frame { file: Some(file.to_owned()), line: Some(number.parse().ok()?) })
+}
+
+/// `at load (/project/test/a.js:4:7)`: a line of a trace.
+fn called(line: &str) -> Option<Frame> {
+    let (at, _column) = line.strip_prefix("at ")?.trim_end_matches(')').rsplit_once(':')?;
+    place(at.rsplit(['(', ' ']).next()?)
+        .filter(|frame| !frame.file.as_ref().is_some_and(|file| file.contains("node_modules/")))
+}
+
+/// A module of ES that was not found has no trace into the project, but names who asked for it.
+fn importing(line: &str) -> Option<Frame> {
+    let (_, file) = line.split_once(" imported from ")?;
+    Some(Frame { file: Some(file.to_owned()), line: None }).filter(|_| file.starts_with('/'))
 }
 
 fn load_kind(fault: &Fault) -> LoadErrorKind {

@@ -70,7 +70,7 @@ pub(crate) struct Check {
     alone: &'static [(&'static str, Outcome)],
     reads: &'static str,
     skips: &'static [(&'static str, &'static str)],
-    id: fn(&str) -> &str,
+    id: fn(&str) -> String,
 }
 
 pub(crate) fn all(runner: &str) -> Vec<Sample> {
@@ -127,7 +127,7 @@ impl Sample {
 
 impl Check {
     pub(crate) fn new(runner: &'static str, parse: fn(&Captured) -> Report) -> Self {
-        Self { runner, parse, alone: &[], reads: "", skips: &[], id: |id| id }
+        Self { runner, parse, alone: &[], reads: "", skips: &[], id: str::to_owned }
     }
 
     /// Situations in which a second source (a build phase, a syntax check, the baseline's ids) has to decide, and what
@@ -152,7 +152,7 @@ impl Check {
     }
 
     /// What of a parser's id the expectations know.
-    pub(crate) fn ids(mut self, id: fn(&str) -> &str) -> Self {
+    pub(crate) fn ids(mut self, id: fn(&str) -> String) -> Self {
         self.id = id;
         self
     }
@@ -189,7 +189,7 @@ impl Check {
         };
         let mut seen: BTreeMap<String, &Test> = BTreeMap::new();
         for test in &report.tests {
-            let known = seen.entry((self.id)(&test.id).to_owned()).or_insert(test);
+            let known = seen.entry((self.id)(&test.id)).or_insert(test);
             if test.status > known.status {
                 *known = test;
             }

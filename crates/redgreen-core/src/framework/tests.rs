@@ -91,6 +91,43 @@ fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
     finds(&[("vitest.config.ts", "")], &["vitest"]);
     finds(&[("vite.config.ts", "export default { test: {} }")], &["vitest"]);
     finds(&[("vite.config.ts", "export default {}")], &[]);
+    finds(&[package(r#"{"devDependencies": {"jest": "30"}}"#)], &["jest"]);
+    finds(&[package(r#"{"jest": {}}"#)], &["jest"]);
+    finds(&[("jest.config.js", "")], &["jest"]);
+    finds(&[package(r#"{"dependencies": {"mocha": "11"}}"#)], &["mocha"]);
+    finds(&[(".mocharc.yml", "")], &["mocha"]);
+}
+
+#[test]
+fn of_several_runners_of_javascript_the_one_in_use_counts() {
+    let both = r#"{"devDependencies": {"jest": "30", "mocha": "11"}, "scripts": {"test": "SCRIPT"}}"#;
+    let package = |script: &str| both.replace("SCRIPT", script);
+    finds(&[("package.json", &package("nyc mocha"))], &["mocha"]);
+    finds(&[("package.json", &package("make test"))], &["jest", "mocha"]);
+    finds(&[("package.json", &package("make test")), (".mocharc.json", "{}")], &["mocha"]);
+    finds(&[("package.json", &package("NODE_ENV=test node --import tsx --test"))], &["node"]);
+}
+
+#[test]
+fn nodes_own_runner_is_known_by_a_script_or_by_tests() {
+    let own = ("test/a.test.mjs", "import test from 'node:test'\n");
+    finds(&[own], &["node"]);
+    finds(&[own, ("package.json", "{}")], &["node"]);
+    finds(&[own, ("package.json", r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
+    finds(&[("package.json", r#"{"scripts": {"test": "node --test"}}"#)], &["node"]);
+    finds(&[("package.json", r#"{"scripts": {"test": "node test.js"}}"#)], &[]);
+}
+
+#[test]
+fn a_workspace_is_run_at_its_root_or_package_by_package() {
+    let root = |runner: &str| format!(r#"{{"workspaces": ["packages/*"], "devDependencies": {{"{runner}": "*"}}}}"#);
+    let package = |runner: &str| format!(r#"{{"scripts": {{"test": "{runner}"}}}}"#);
+    for (runner, expected) in
+        [("vitest", &["vitest"][..]), ("jest", &["jest"]), ("mocha", &["mocha", "packages/a: mocha"])]
+    {
+        let (root, below) = (root(runner), package(runner));
+        finds(&[("package.json", &root), ("packages/a//package.json", &below)], expected);
+    }
 }
 
 #[test]
@@ -179,10 +216,15 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("src/calc.ts", "-"),
         ("src/contest.js", "-"),
         ("vitest.config.ts", "config"),
+        ("jest.config.ts", "-"),
         ("package.json", "config"),
         ("tsconfig.build.json", "config"),
     ] {
         is(&vitest::FRAMEWORK, path, expected);
+    }
+    for (framework, path) in [(&jest::FRAMEWORK, "jest.config.ts"), (&mocha::FRAMEWORK, ".mocharc.json")] {
+        is(framework, path, "config");
+        is(framework, "src/calc.test.ts", "test");
     }
     for (path, expected) in [
         ("tests/roman.rs", "test"),

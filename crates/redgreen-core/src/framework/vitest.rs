@@ -16,7 +16,7 @@ pub const FRAMEWORK: Framework = Framework {
     detect: |folder| PACKAGE.evidence(folder),
     reads: javascript::reads,
     reach: Reach::Tree,
-    tools: &[PACKAGE.bin, "node"],
+    tools: &[PACKAGE.bin, javascript::PNP, javascript::YARN, "node"],
     is_id: javascript::is_id,
     is_test_file: javascript::is_test_file,
     is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),
@@ -56,7 +56,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
             call.args(["--coverage.enabled", "--coverage.provider=v8", "--coverage.reporter=lcovonly", &folder])
         }
     };
-    let mut invocation = javascript::invocation("vitest run", call, facts, REPORTER);
+    let mut invocation = javascript::invocation("vitest run", call, facts, &[REPORTER]);
     if *selection == Selection::Coverage {
         javascript::add_coverage(&mut invocation);
         let missing = PACKAGE.missing(facts, COVERAGE_PACKAGE);
@@ -66,7 +66,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 }
 
 fn parse(captured: &Captured) -> Report {
-    let (mut report, stream) = javascript::read(captured, FRAMEWORK.name);
+    let stream = javascript::stream(captured);
+    let mut report = javascript::report(captured, FRAMEWORK.name, &stream);
     report.planned = javascript::planned(&stream, captured);
     javascript::add_lost(&mut report);
     report.conclude();

@@ -9,7 +9,6 @@ mod maven;
 mod nextest;
 mod phpunit;
 mod unittest;
-mod vitest;
 
 use std::ffi::OsString;
 use std::fs;

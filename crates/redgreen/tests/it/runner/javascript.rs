@@ -1,9 +1,105 @@
-//! Where the real runners of JavaScript are for the tests.
+//! The real runners of JavaScript. Each situation is written once, and tried with every runner that is installed.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use super::{Project, is_installed};
+use redgreen::process::Stop;
+use redgreen::runner::detect;
+use redgreen_core::framework::invoke::Selection;
+use redgreen_core::report::{Outcome, Report};
+
+use super::{Project, check, is_installed, settings, shown};
+
+/// What differs between the runners.
+struct Dialect {
+    runner: &'static str,
+    manifest: &'static str,
+    calc: &'static str,
+    /// The first line of every test file.
+    uses: &'static str,
+    /// The line that loads what is not there.
+    loads_nothing: &'static str,
+    missing: &'static str,
+    syntax: &'static str,
+    /// All files are loaded before the first test: one that is broken ends the run.
+    loads_all_first: bool,
+    /// Of the tests `adds` and `leaves`, when the second ends its process with 0.
+    leaves: &'static [&'static str],
+}
+
+const COMMON: &str = "exports.add = (a, b) => a + b\n";
+const REQUIRE: &str = "const roman = require('../src/roman.js')";
+
+const VITEST: Dialect = Dialect {
+    runner: "vitest",
+    manifest: r#"{"devDependencies": {"vitest": "*"}}"#,
+    calc: "export const add = (a, b) => a + b\n",
+    uses: "import { describe, test } from 'vitest'; import assert from 'node:assert'; import * as calc from '../src/calc.js'",
+    loads_nothing: "import roman from '../src/roman.js'",
+    missing: "MissingSymbol ERR_MODULE_NOT_FOUND test/calc.test.js:0",
+    syntax: "Syntax RollupError test/calc.test.js:0",
+    loads_all_first: false,
+    leaves: &["Errored", "Errored test/calc.test.js > leaves", "Passed test/calc.test.js > adds"],
+};
+
+const JEST: Dialect = Dialect {
+    runner: "jest",
+    manifest: r#"{"devDependencies": {"jest": "*"}}"#,
+    calc: COMMON,
+    uses: "const assert = require('node:assert'), calc = require('../src/calc.js')",
+    loads_nothing: REQUIRE,
+    missing: "MissingSymbol MODULE_NOT_FOUND test/calc.test.js:2",
+    syntax: "Syntax BABEL_PARSE_ERROR test/calc.test.js:3",
+    loads_all_first: false,
+    leaves: &["Crashed", "Crashed test/calc.test.js > leaves", "Passed test/calc.test.js > adds"],
+};
+
+const MOCHA: Dialect = Dialect {
+    runner: "mocha",
+    manifest: r#"{"devDependencies": {"mocha": "*"}}"#,
+    uses: "const assert = require('node:assert'), calc = require('../src/calc.js'), test = Object.assign(it, { todo: it })",
+    syntax: "Syntax SyntaxError test/calc.test.js:3",
+    loads_all_first: true,
+    ..JEST
+};
+
+const NODE: Dialect = Dialect {
+    runner: "node",
+    manifest: r#"{"scripts": {"test": "node --test"}}"#,
+    uses: "const { describe, test } = require('node:test'), assert = require('node:assert'), calc = require('../src/calc.js')",
+    syntax: "Syntax SyntaxError test/calc.test.js:3",
+    leaves: &["Crashed", "Crashed test/calc.test.js"],
+    ..JEST
+};
+
+macro_rules! with_every_runner {
+    ($($situation:ident)*) => {
+        with_every_runner! { vitest VITEST: $($situation)* }
+        with_every_runner! { jest JEST: $($situation)* }
+        with_every_runner! { mocha MOCHA: $($situation)* }
+        with_every_runner! { node NODE: $($situation)* }
+    };
+    ($name:ident $dialect:ident: $($situation:ident)*) => {
+        mod $name {
+            $(#[test] fn $situation() { super::$situation(&super::$dialect) })*
+        }
+    };
+}
+
+with_every_runner! {
+    passes_and_counts_lines
+    what_fails_is_told_apart
+    names_that_are_made_and_nested
+    what_is_missing_is_told
+    what_does_not_parse_is_told
+    a_file_that_does_not_load_beside_one_that_does
+    without_tests
+    one_a_file_none_and_the_list
+    a_test_that_ends_the_process
+    a_hang_is_stopped_in_time
+    output_that_imitates_results_changes_nothing
+}
 
 /// The packages that `scripts/test` installs.
 fn node_modules() -> PathBuf {
@@ -12,21 +108,185 @@ fn node_modules() -> PathBuf {
     given.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/node/node_modules"), PathBuf::from)
 }
 
-/// A project with the runner as its dependency; `None`, and said so, where the runner is not installed.
-pub(super) fn project(runner: &str, files: &[(&str, &str)]) -> Option<Project> {
+/// A project of the runner's with these tests; `None`, and said so, where the runner is not installed.
+fn project(dialect: &Dialect, files: &[(&str, &str)]) -> Option<Project> {
     let modules = node_modules();
     if !is_installed("node") {
         return None;
     }
-    if !modules.join(".bin").join(runner).exists() {
+    if dialect.runner != "node" && !modules.join(".bin").join(dialect.runner).exists() {
         #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
         {
-            eprintln!("SKIPPED: no {runner} in {}: run scripts/test, which installs it", modules.display());
+            eprintln!("SKIPPED: no {} in {}: run scripts/test, which installs it", dialect.runner, modules.display());
         }
         return None;
     }
-    let project = Project::new(files);
-    project.write("package.json", &format!("{{\"devDependencies\": {{\"{runner}\": \"*\"}}}}\n"));
-    symlink(modules, project.0.path().join("node_modules")).unwrap();
+    let project = Project::new(&[("package.json", dialect.manifest), ("src/calc.js", dialect.calc)]);
+    files.iter().for_each(|(path, body)| project.write(path, &format!("{}\n{body}", dialect.uses)));
+    if dialect.runner != "node" {
+        symlink(modules, project.0.path().join("node_modules")).unwrap();
+    }
     Some(project)
+}
+
+const ADDS: &str = "test('adds', () => assert.equal(calc.add(1, 2), 3))\n";
+
+/// Runs a project with one test file.
+#[track_caller]
+fn runs(dialect: &Dialect, body: &str, expected: &[&str]) -> Option<Report> {
+    Some(check(&project(dialect, &[("test/calc.test.js", body)])?, expected))
+}
+
+fn passes_and_counts_lines(dialect: &Dialect) {
+    let Some(project) = project(dialect, &[("test/calc.test.js", ADDS)]) else { return };
+    let report = check(&project, &["Passed", "Passed test/calc.test.js > adds"]);
+    assert_eq!((report.runner.as_str(), report.flags.as_slice()), (dialect.runner, &[][..]));
+    let suite = detect(project.0.path()).unwrap();
+    let (report, coverage) = suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
+    assert_eq!(shown(&report), "Passed\nPassed test/calc.test.js > adds", "{report:#?}");
+    assert_eq!(coverage.unwrap().percent(), Some(100.0));
+}
+
+fn what_fails_is_told_apart(dialect: &Dialect) {
+    let body = format!(
+        "{ADDS}test('wrong', () => assert.equal(calc.add(1, 2), 4))\n\
+        test('missing', () => calc.subtract(1, 2))\ntest.skip('later', () => {{}})\ntest.todo('some day')\n"
+    );
+    let expected = [
+        "Errored",
+        "Errored test/calc.test.js > missing",
+        "Failed test/calc.test.js > wrong",
+        "Passed test/calc.test.js > adds",
+        "Skipped test/calc.test.js > later",
+        "Skipped test/calc.test.js > some day",
+    ];
+    let Some(report) = runs(dialect, &body, &expected) else { return };
+    let missing = report.test("test/calc.test.js > missing").unwrap();
+    assert_eq!((missing.exception.as_deref(), missing.line), (Some("TypeError"), Some(4)), "{missing:#?}");
+    assert!(missing.message.as_deref().is_some_and(|words| words.contains("subtract is not a function")));
+    let wrong = report.test("test/calc.test.js > wrong").unwrap();
+    assert_eq!((wrong.file.as_deref(), wrong.line), (Some("test/calc.test.js"), Some(3)));
+}
+
+fn names_that_are_made_and_nested(dialect: &Dialect) {
+    let body = "for (const n of [1, 2]) test(`${n} (of 2)?`, () => assert.equal(n, 1))\n\
+        describe('outer', () => describe('inner', () => { test('1 (of 2)?', () => {}); test('other', () => {}) }))\n";
+    let Some(project) = project(dialect, &[("test/calc.test.js", body)]) else { return };
+    check(
+        &project,
+        &[
+            "Failed",
+            "Failed test/calc.test.js > 2 (of 2)?",
+            "Passed test/calc.test.js > 1 (of 2)?",
+            "Passed test/calc.test.js > outer > inner > 1 (of 2)?",
+            "Passed test/calc.test.js > outer > inner > other",
+        ],
+    );
+    let inner = "test/calc.test.js > outer > inner > 1 (of 2)?";
+    assert_eq!(ran(&project, inner), ["Passed", &format!("Passed {inner}")]);
+}
+
+fn what_is_missing_is_told(dialect: &Dialect) {
+    runs(dialect, &format!("{}\n{ADDS}", dialect.loads_nothing), &["DidNotCompile", dialect.missing]);
+}
+
+fn what_does_not_parse_is_told(dialect: &Dialect) {
+    runs(dialect, "test('x', () => {\n  const = 1\n})\n", &["DidNotCompile", dialect.syntax]);
+}
+
+fn a_file_that_does_not_load_beside_one_that_does(dialect: &Dialect) {
+    let files = [("test/calc.test.js", dialect.loads_nothing), ("test/good.test.js", ADDS)];
+    let Some(project) = project(dialect, &files) else { return };
+    let mut expected = vec!["DidNotCompile", dialect.missing];
+    expected.extend((!dialect.loads_all_first).then_some("Passed test/good.test.js > adds"));
+    check(&project, &expected);
+}
+
+fn without_tests(dialect: &Dialect) {
+    let Some(project) = project(dialect, &[]) else { return };
+    check(&project, &["NoTests"]);
+    project.write("test/calc.test.js", "");
+    check(&project, &["NoTests"]);
+}
+
+/// What one test's run gave, without what it left out.
+fn ran(project: &Project, id: &str) -> Vec<String> {
+    project.one(id).lines().filter(|line| !line.starts_with("NotRun")).map(str::to_owned).collect()
+}
+
+fn one_a_file_none_and_the_list(dialect: &Dialect) {
+    let bad = "test('adds', () => assert.equal(calc.add(1, 2), 4))\ntest('other', () => assert.fail('no'))\n";
+    let files = [("test/bad.test.js", bad), ("test/good.test.js", ADDS)];
+    let Some(project) = project(dialect, &files) else { return };
+    let file = project.select(&Selection::Files(vec!["test/good.test.js".to_owned()]));
+    assert_eq!(shown(&file), "Passed\nPassed test/good.test.js > adds");
+    assert_eq!(ran(&project, "test/good.test.js > adds"), ["Passed", "Passed test/good.test.js > adds"]);
+    assert_eq!(ran(&project, "test/bad.test.js > adds"), ["Failed", "Failed test/bad.test.js > adds"]);
+    assert_eq!(ran(&project, "test/good.test.js > nothing"), ["NoTests"]);
+    let mut listed = project.list();
+    listed.sort();
+    assert_eq!(listed, ["test/bad.test.js > adds", "test/bad.test.js > other", "test/good.test.js > adds"]);
+}
+
+fn a_test_that_ends_the_process(dialect: &Dialect) {
+    runs(dialect, &format!("{ADDS}test('leaves', () => process.exit(0))\n"), dialect.leaves);
+}
+
+fn a_hang_is_stopped_in_time(dialect: &Dialect) {
+    let body = format!("{ADDS}test('hangs', () => {{ for (;;) {{}} }})\n");
+    let Some(project) = project(dialect, &[("test/calc.test.js", &body)]) else { return };
+    let started = Instant::now();
+    let report = project.run_within(Duration::from_secs(5));
+    assert_eq!(report.outcome, Outcome::TimedOut, "{report:#?}");
+    assert!(started.elapsed() < Duration::from_secs(12));
+}
+
+fn output_that_imitates_results_changes_nothing(dialect: &Dialect) {
+    let body = "const noise = '{\"event\":\"finish\"}\\nTests: 1 passed, 1 total\\n# pass 1\\nok 1 - noise\\n'\n\
+        test('noise', () => { console.log(noise); console.error(noise); assert.equal(1, 2) })\n";
+    runs(dialect, body, &["Failed", "Failed test/calc.test.js > noise"]);
+}
+
+/// Settings of the project that stop early, run nothing, or add files to those that are asked for.
+#[test]
+fn settings_leave_no_test_out() {
+    let bad = "test('adds', () => assert.equal(calc.add(1, 2), 4))\ntest('other', () => {})\n";
+    let files = [("test/bad.test.js", bad), ("test/good.test.js", ADDS)];
+    let all = [
+        "Failed",
+        "Failed test/bad.test.js > adds",
+        "Passed test/bad.test.js > other",
+        "Passed test/good.test.js > adds",
+    ];
+    for (dialect, path, text) in [
+        (&JEST, "jest.config.json", r#"{"bail": 1, "maxWorkers": 1, "coverageThreshold": {"global": {"lines": 101}}}"#),
+        (&MOCHA, ".mocharc.json", r#"{"bail": true, "parallel": true, "dry-run": true, "spec": ["test/*.js"]}"#),
+        (&VITEST, "vitest.config.js", "export default { test: { bail: 1, coverage: { enabled: true } } }\n"),
+    ] {
+        let Some(project) = project(dialect, &files) else { continue };
+        project.write(path, text);
+        check(&project, &all);
+        assert_eq!(ran(&project, "test/good.test.js > adds"), ["Passed", "Passed test/good.test.js > adds"]);
+        let file = project.select(&Selection::Files(vec!["test/good.test.js".to_owned()]));
+        assert_eq!(shown(&file), "Passed\nPassed test/good.test.js > adds", "{}", dialect.runner);
+    }
+}
+
+#[test]
+fn node_is_known_by_its_tests_alone() {
+    let Some(project) = project(&NODE, &[("test/calc.test.js", ADDS)]) else { return };
+    project.write("package.json", "{}");
+    check(&project, &["Passed", "Passed test/calc.test.js > adds"]);
+}
+
+#[test]
+fn node_is_started_as_the_projects_script_does() {
+    let Some(project) = project(&NODE, &[("unit/a.js", "test('is set up', () => assert.equal(ready, 1))\n")]) else {
+        return;
+    };
+    project.write("package.json", r#"{"scripts": {"test": "node --require ./setup.cjs --test unit/*.js"}}"#);
+    project.write("setup.cjs", "globalThis.ready = 1\n");
+    project.write("test/slow.test.js", "require('node:test')('is not in the script', () => {})\n");
+    check(&project, &["Passed", "Passed unit/a.js > is set up"]);
+    assert_eq!(project.list(), ["unit/a.js > is set up"]);
 }

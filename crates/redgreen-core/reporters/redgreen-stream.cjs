@@ -1,0 +1,32 @@
+// What our reporters for jest and mocha share: the stream at $REDGREEN_REPORT, one JSON line per event, and how an
+// error is described in it.
+
+'use strict'
+
+const fs = require('node:fs')
+
+const TEXT_CHARS_MAX = 4000
+
+const stream = fs.openSync(process.env.REDGREEN_REPORT, 'w')
+const only = process.env.REDGREEN_ONLY
+// Taken away, so that what the tests start does not write here too.
+delete process.env.REDGREEN_REPORT
+delete process.env.REDGREEN_ONLY
+
+function emit(event) {
+  fs.writeSync(stream, JSON.stringify(event) + '\n')
+}
+
+function bounded(text) {
+  return String(text).slice(0, TEXT_CHARS_MAX)
+}
+
+// The first place in a trace that is of the project.
+function frameOf(trace) {
+  for (const line of String(trace).split('\n')) {
+    const [, file, number] = /(?:^|[ (])(?:file:\/\/)?(\/[^():]+):(\d+)(?::\d+)?\)?$/.exec(line) ?? []
+    if (file && !file.includes('/node_modules/')) return { file, line: Number(number) }
+  }
+}
+
+module.exports = { only, emit, bounded, frameOf }

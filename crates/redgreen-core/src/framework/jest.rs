@@ -1,0 +1,120 @@
+//! jest, read from the stream of our `reporters/redgreen-jest.cjs`. Both sides are changed together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::captured::Captured;
+use super::facts::{Facts, Reach};
+use super::invoke::{Injected, Invocation, Selection, Unable};
+use super::javascript::{self, Package};
+use super::{Framework, How, Process};
+use crate::format::stream::{Line, Stream};
+use crate::report::{Outcome, Report};
+
+pub const FRAMEWORK: Framework = Framework {
+    name: "jest",
+    how: How::Process(Process { invoke, parse, list }),
+    looks_for: "jest in package.json, or jest.config.*",
+    detect: |folder| PACKAGE.evidence(folder),
+    reads: javascript::reads,
+    reach: Reach::Tree,
+    tools: &[PACKAGE.bin, javascript::PNP, javascript::YARN],
+    is_id: javascript::is_id,
+    is_test_file: javascript::is_test_file,
+    is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),
+    litter: javascript::LITTER,
+};
+
+pub(super) const PACKAGE: Package =
+    Package { name: "jest", configs: &["jest.config.", "jest.setup."], bin: "node_modules/.bin/jest" };
+
+const REPORTER: Injected =
+    Injected { path: "redgreen-jest.cjs", text: include_str!("../../reporters/redgreen-jest.cjs") };
+
+/// Settings of the project that would leave tests out are overruled. Without a test, jest would end before its reporters
+/// are done.
+const OPTIONS: &[&str] = &["--testLocationInResults", "--ci", "--no-bail", "--no-watchman", "--passWithNoTests"];
+
+/// A pattern that no name matches: files are loaded, and no test of theirs is run.
+const NO_NAME: &str = "(?!)";
+
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+    let reporter = format!("--reporters={}", facts.scratch(REPORTER.path));
+    let call = PACKAGE.call(facts)?.args([&reporter]).args(OPTIONS.iter().copied());
+    let call = match selection {
+        Selection::All => call.args(["--coverage=false"]),
+        Selection::Files(paths) => call.args(["--coverage=false", "--runTestsByPath"]).args(paths),
+        Selection::One(id) => {
+            let (file, name) = javascript::split_id(id).unwrap_or(("", id));
+            let call = call.args(["--coverage=false", "--runTestsByPath", file, "-t", &javascript::pattern(name)]);
+            javascript::only(call, name)
+        }
+        Selection::List => call.args(["--coverage=false", "-t", NO_NAME]),
+        Selection::Coverage => {
+            let folder = format!("--coverageDirectory={}", facts.scratch(javascript::COVERAGE_FOLDER));
+            // A threshold is the project's affair: here lines are counted.
+            call.args(["--coverage", "--coverageReporters=lcovonly", &folder, "--coverageThreshold={}"])
+        }
+    };
+    let mut invocation = javascript::invocation("jest", call, facts, &[javascript::SHARED, REPORTER]);
+    if *selection == Selection::Coverage {
+        javascript::add_coverage(&mut invocation);
+    }
+    Ok(invocation)
+}
+
+fn parse(captured: &Captured) -> Report {
+    let mut stream = javascript::stream(captured);
+    stream.focused = stream.started.iter().any(|line| line.more.get("mode").and_then(Value::as_str) == Some("only"));
+    settle(&mut stream);
+    let mut report = javascript::report(captured, FRAMEWORK.name, &stream);
+    if stream.files.iter().any(is_absent) {
+        report.decided = Some(Outcome::UsageError);
+    }
+    report.conclude();
+    report
+}
+
+/// What is said of a file's tests at its end is the last word: an error that was thrown after a test had ended, and
+/// tests that were left out, are only there. Of a test that was run again, the last result is kept.
+fn settle(stream: &mut Stream) {
+    let mut told: BTreeMap<Option<String>, BTreeMap<Option<String>, Vec<Line>>> = BTreeMap::new();
+    for line in stream.results.drain(..) {
+        told.entry(line.file.clone()).or_default().entry(line.id.clone()).or_default().push(line);
+    }
+    let mut ended = BTreeSet::new();
+    for file in &mut stream.files {
+        let Some(mut tests) = file.tests.take().filter(|tests| !tests.is_empty()) else { continue };
+        let mut told = told.remove(&file.file).unwrap_or_default();
+        for last in tests.iter_mut().rev() {
+            last.file.clone_from(&file.file);
+            match told.get_mut(&last.id).and_then(Vec::pop).filter(|line| line.outcome == last.outcome) {
+                Some(line) => *last = line,
+                None => last.message = first_message(last),
+            }
+        }
+        stream.results.append(&mut tests);
+        ended.insert(file.file.clone());
+    }
+    stream.results.extend(told.into_values().flat_map(BTreeMap::into_values).flatten());
+    stream.started.retain(|line| !ended.contains(&line.file));
+}
+
+fn first_message(last: &Line) -> Option<String> {
+    last.more.get("messages")?.as_array()?.first()?.as_str().map(str::to_owned)
+}
+
+/// A file that was to be run and does not exist.
+fn is_absent(line: &Line) -> bool {
+    let file = line.file.as_deref().unwrap_or_default();
+    let fault = line.error.as_ref().filter(|fault| fault.code.as_ref().and_then(Value::as_str) == Some("ENOENT"));
+    fault.and_then(|fault| fault.message.as_deref()).is_some_and(|words| words.ends_with(&format!("open '{file}'")))
+}
+
+fn list(captured: &Captured) -> Vec<String> {
+    parse(captured).tests.into_iter().map(|test| test.id).collect()
+}
+
+#[cfg(test)]
+mod tests;

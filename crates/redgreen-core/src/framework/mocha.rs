@@ -1,0 +1,118 @@
+//! mocha, read from the stream of our `reporters/redgreen-mocha.cjs`. Both sides are changed together. All files are
+//! loaded into one process before the first test: one that does not load ends the run, and only stderr says why.
+
+use super::captured::Captured;
+use super::facts::{Facts, Reach};
+use super::invoke::{Call, Injected, Invocation, Selection, Unable};
+use super::javascript::{self, Package};
+use super::{Framework, How, Process};
+use crate::format::bounded_head;
+use crate::format::stream::Stream;
+use crate::report::{Exit, Outcome, Report};
+
+pub const FRAMEWORK: Framework = Framework {
+    name: "mocha",
+    how: How::Process(Process { invoke, parse, list }),
+    looks_for: "mocha in package.json, or .mocharc.*",
+    detect: |folder| PACKAGE.evidence(folder),
+    reads: javascript::reads,
+    reach: Reach::Package,
+    tools: &[PACKAGE.bin, C8.bin, javascript::PNP, javascript::YARN],
+    is_id: javascript::is_id,
+    is_test_file: javascript::is_test_file,
+    is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),
+    litter: javascript::LITTER,
+};
+
+pub(super) const PACKAGE: Package = Package { name: "mocha", configs: &[".mocharc."], bin: "node_modules/.bin/mocha" };
+
+const REPORTER: Injected =
+    Injected { path: "redgreen-mocha.cjs", text: include_str!("../../reporters/redgreen-mocha.cjs") };
+
+/// The files whose tests are wanted, one a line.
+const FILES: &str = "REDGREEN_FILES";
+
+/// Mocha itself does not count lines.
+const C8: Package = Package { name: "c8", configs: &[], bin: "node_modules/.bin/c8" };
+
+/// Settings of the project that would leave tests out, or run none, are overruled. A whole trace has whole paths.
+const OPTIONS: &[&str] =
+    &["--full-trace", "--no-parallel", "--no-bail", "--no-watch", "--no-forbid-only", "--no-forbid-pending"];
+
+/// How mocha words an end before the first test that is not the fault of a file.
+const ENDS: &[(&str, Outcome)] =
+    &[("No test files found", Outcome::NoTests), ("forbidden by --forbid-", Outcome::UsageError)];
+
+/// How it begins to tell of a file that could not be loaded.
+const LOADING: &str = "Exception during run:";
+
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+    let mocha = PACKAGE.call(facts)?;
+    let call = match selection {
+        Selection::Coverage => covered(facts)?.args(mocha.words),
+        Selection::All | Selection::Files(_) | Selection::One(_) | Selection::List => mocha,
+    };
+    let call = call.args(["--reporter", &facts.scratch(REPORTER.path)]).args(OPTIONS.iter().copied());
+    let call = match selection {
+        Selection::List => call.args(["--dry-run"]),
+        Selection::All | Selection::Coverage => call.args(["--no-dry-run"]),
+        Selection::Files(paths) => call.args(["--no-dry-run"]).args(paths).env(FILES, paths.join("\n")),
+        Selection::One(id) => {
+            let (file, name) = javascript::split_id(id).unwrap_or(("", id));
+            call.args(["--no-dry-run", "--grep", &javascript::pattern(name), file]).env(FILES, file)
+        }
+    };
+    let mut invocation = javascript::invocation("mocha", call, facts, &[javascript::SHARED, REPORTER]);
+    if *selection == Selection::Coverage {
+        javascript::add_coverage(&mut invocation);
+    }
+    Ok(invocation)
+}
+
+/// What counts the lines of the program after it.
+fn covered(facts: &Facts) -> Result<Call, Unable> {
+    let folder = facts.scratch(javascript::COVERAGE_FOLDER);
+    let raw = facts.scratch("v8");
+    let call = C8.call(facts)?.args(["--reporter=lcovonly", "--check-coverage=false"]);
+    Ok(call.args([format!("--reports-dir={folder}"), format!("--temp-directory={raw}")]))
+}
+
+fn parse(captured: &Captured) -> Report {
+    let mut stream = javascript::stream(captured);
+    if stream.finished {
+        // Tests that were run again, or whose hook failed, were started and have no end of their own.
+        stream.started.clear();
+    }
+    let mut report = javascript::report(captured, FRAMEWORK.name, &stream);
+    report.planned = javascript::planned(&stream, captured).filter(|planned| keeps_to(&stream, planned.len()));
+    if captured.file(".jsonl").is_some_and(<[u8]>::is_empty) && captured.exit != Exit::Code(0) {
+        add_end(&mut report, captured);
+    }
+    report.conclude();
+    report
+}
+
+/// Whether what was collected is what will run: a pattern or a focus leaves tests out, a hook that fails its suite's.
+fn keeps_to(stream: &Stream, planned: usize) -> bool {
+    let hook_failed = stream.results.iter().any(|line| line.outcome.as_deref() == Some("hook-failed"));
+    stream.total == Some(planned) && !hook_failed
+}
+
+/// Why there was no test at all.
+pub(super) fn add_end(report: &mut Report, captured: &Captured) {
+    let words = String::from_utf8_lossy(&captured.stderr);
+    if let Some(&(_, outcome)) = ENDS.iter().find(|(end, _)| words.contains(end)) {
+        report.decided = Some(outcome);
+        report.errors_outside.push(bounded_head(&words));
+    } else if words.contains(LOADING) {
+        report.decided = None;
+        report.load_errors.push(javascript::load_error(None, &javascript::told(&words), captured));
+    }
+}
+
+fn list(captured: &Captured) -> Vec<String> {
+    javascript::planned(&javascript::stream(captured), captured).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

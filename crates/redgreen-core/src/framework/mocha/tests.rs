@@ -1,0 +1,83 @@
+//! Rows over captured streams of mocha, and how it is started.
+
+use super::*;
+use crate::framework::samples::{self, Check};
+use crate::report::LoadErrorKind;
+
+/// Of a process of its own that is gone, mocha says only that an error occurred; we run without them.
+const ALONE: &[(&str, Outcome)] = &[("crash_exit0_parallel", Outcome::Errored)];
+
+#[test]
+fn captured_runs_are_read_as_a_person_would() {
+    Check::new("mocha-stream", parse).ids(javascript::name_of).alone(ALONE).run();
+}
+
+#[test]
+fn a_file_that_does_not_load_says_why_and_where() {
+    for (situation, kind, code, line) in [
+        ("missing_module", LoadErrorKind::MissingSymbol, "MODULE_NOT_FOUND", 2),
+        ("syntax_error", LoadErrorKind::Syntax, "SyntaxError", 2),
+    ] {
+        let report = parse(&samples::one("mocha-stream", situation).captured());
+        let error = &report.load_errors[0];
+        let seen = (error.kind, error.code.as_deref(), error.file.as_deref(), error.line);
+        assert_eq!(seen, (kind, Some(code), Some("test/calc.spec.js"), Some(line)), "{situation}");
+    }
+}
+
+#[test]
+fn a_module_of_es_that_is_missing_is_placed_where_it_is_imported() {
+    let stderr = "\n Exception during run: Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/p/src/roman.mjs' \
+        imported from /p/test/a.spec.mjs\n    at finalizeResolution (node:internal/modules/esm/resolve:265:11)\n\
+        \x20   at load (/p/node_modules/mocha/lib/nodejs/esm-utils.js:10:14)\n";
+    let captured = Captured {
+        exit: Exit::Code(1),
+        stderr: stderr.as_bytes().to_vec(),
+        reports: vec![("stream.jsonl".to_owned(), Vec::new())],
+        root: "/p".to_owned(),
+        ..Captured::default()
+    };
+    let error = &parse(&captured).load_errors[0];
+    assert_eq!((error.file.as_deref(), error.kind), (Some("test/a.spec.mjs"), LoadErrorKind::MissingSymbol));
+}
+
+fn facts() -> Facts {
+    let tools = [(PACKAGE.bin, "/p/mocha"), (C8.bin, "/p/c8")];
+    let tools = tools.map(|(name, path)| (name.to_owned(), path.to_owned())).to_vec();
+    Facts { root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() }
+}
+
+#[track_caller]
+fn invokes(selection: &Selection, expected: &str) -> Invocation {
+    let invocation = invoke(&facts(), selection).unwrap();
+    let start = format!("/p/mocha --reporter /s/redgreen-mocha.cjs {}", OPTIONS.join(" "));
+    assert_eq!(invocation.call.words.join(" "), expected.replace("RUN", &start));
+    invocation
+}
+
+#[test]
+fn all_files_one_list_and_coverage() {
+    invokes(&Selection::All, "RUN --no-dry-run");
+    invokes(&Selection::Files(vec!["test/a.js".to_owned()]), "RUN --no-dry-run test/a.js");
+    let one = Selection::One("test/a.js > s > 1+1".to_owned());
+    invokes(&one, r"RUN --no-dry-run --grep ^s (> )?1\+1$ test/a.js");
+    invokes(&Selection::List, "RUN --dry-run");
+    let coverage = "/p/c8 --reporter=lcovonly --check-coverage=false --reports-dir=/s/coverage \
+        --temp-directory=/s/v8 RUN --no-dry-run";
+    assert_eq!(invokes(&Selection::Coverage, coverage).coverage.unwrap().file, "coverage/lcov.info");
+}
+
+#[test]
+fn packages_in_yarns_archives_are_started_by_yarn() {
+    let tools = [(javascript::PNP, "/p/.pnp.cjs"), (javascript::YARN, "/bin/yarn")];
+    let tools = tools.map(|(name, path)| (name.to_owned(), path.to_owned())).to_vec();
+    let words = invoke(&Facts { tools, ..facts() }, &Selection::All).unwrap().call.words;
+    assert_eq!(words[..4], ["/bin/yarn", "run", "mocha", "--reporter"]);
+}
+
+#[test]
+fn what_counts_lines_is_a_package_of_its_own() {
+    let facts = Facts { tools: facts().tools.into_iter().take(1).collect(), ..facts() };
+    let Err(Unable::Missing(missing)) = invoke(&facts, &Selection::Coverage) else { panic!("found") };
+    assert_eq!(missing.next, "npm install -D c8");
+}
