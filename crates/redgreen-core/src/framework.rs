@@ -5,13 +5,18 @@
 //! [`Report`]. A new framework is one file with its row, the row's name in [`FRAMEWORKS`], and captured samples; see
 //! `docs/FRAMEWORKS.md`.
 
+pub mod bats;
 pub mod captured;
 pub mod cargo;
+pub mod exunit;
 pub mod facts;
 pub mod go;
 pub mod invoke;
+pub mod minitest;
 pub mod pytest;
 mod python;
+pub mod rspec;
+mod ruby;
 pub mod unittest;
 
 use crate::report::{Report, Test};
@@ -61,7 +66,16 @@ pub struct Process {
 }
 
 /// In the order of the mission: Java, JavaScript, Python, then the rest.
-pub const FRAMEWORKS: &[Framework] = &[pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
+pub const FRAMEWORKS: &[Framework] = &[
+    pytest::FRAMEWORK,
+    unittest::FRAMEWORK,
+    cargo::FRAMEWORK,
+    go::FRAMEWORK,
+    rspec::FRAMEWORK,
+    minitest::FRAMEWORK,
+    bats::FRAMEWORK,
+    exunit::FRAMEWORK,
+];
 
 /// A framework in one folder of a project.
 #[derive(Clone, Debug)]

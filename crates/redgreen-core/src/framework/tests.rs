@@ -30,6 +30,15 @@ fn a_project_is_known_by_its_root() {
     finds(&[("pyproject.toml", "")], &["pytest"]);
     finds(&[("setup.py", "")], &["pytest"]);
     finds(&[("go.mod", "")], &["go"]);
+    finds(&[(".rspec", "")], &["rspec"]);
+    finds(&[("spec/calc_spec.rb", ""), ("Gemfile", "gem 'rspec'")], &["rspec"]);
+    finds(&[("Gemfile", "gem 'rspec'")], &["rspec"]);
+    finds(&[("spec/calc.spec.js", "")], &[]);
+    finds(&[("test/calc_test.rb", "require 'minitest/autorun'")], &["minitest"]);
+    finds(&[("test/calc_test.rb", "require 'test_helper'"), ("Gemfile", "gem 'minitest'")], &["minitest"]);
+    finds(&[("test/calc_test.rb", "require 'test/unit'")], &[]);
+    finds(&[("test/calc.bats", "")], &["bats"]);
+    finds(&[("mix.exs", "")], &["exunit"]);
 }
 
 #[test]
@@ -137,5 +146,31 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("rust-toolchain.toml", "config"),
     ] {
         is(&cargo::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("spec/calc_spec.rb", "test"),
+        ("spec/support/helper.rb", "test"),
+        ("lib/calc.rb", "-"),
+        (".rspec", "config"),
+        ("Gemfile.lock", "config"),
+    ] {
+        is(&rspec::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in
+        [("test/calc_test.rb", "test"), ("test/test_helper.rb", "test"), ("lib/calc.rb", "-"), ("Rakefile", "config")]
+    {
+        is(&minitest::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [("test/calc.bats", "test"), ("test/helper.bash", "test"), ("src/calc.sh", "-")] {
+        is(&bats::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("test/calc_test.exs", "test"),
+        ("apps/a/test/support/case.ex", "test"),
+        ("lib/calc.ex", "-"),
+        ("mix.exs", "config"),
+        ("config/test.exs", "config"),
+    ] {
+        is(&exunit::FRAMEWORK, path, expected);
     }
 }

@@ -1,7 +1,11 @@
 //! Real runners in small projects: what a person would say of the run is what the report says. pytest and cargo are
 //! here, the others in a file each.
 
+mod bats;
+mod exunit;
 mod go;
+mod minitest;
+mod rspec;
 mod unittest;
 
 use std::ffi::OsString;
