@@ -11,13 +11,18 @@ pub mod cargo;
 pub mod exunit;
 pub mod facts;
 pub mod go;
+pub mod gradle;
 pub mod invoke;
+mod java;
+mod javascript;
+pub mod maven;
 pub mod minitest;
 pub mod pytest;
 mod python;
 pub mod rspec;
 mod ruby;
 pub mod unittest;
+pub mod vitest;
 
 use crate::report::{Report, Test};
 use captured::Captured;
@@ -67,6 +72,9 @@ pub struct Process {
 
 /// In the order of the mission: Java, JavaScript, Python, then the rest.
 pub const FRAMEWORKS: &[Framework] = &[
+    maven::FRAMEWORK,
+    gradle::FRAMEWORK,
+    vitest::FRAMEWORK,
     pytest::FRAMEWORK,
     unittest::FRAMEWORK,
     cargo::FRAMEWORK,

@@ -24,6 +24,9 @@ pub const FRAMEWORK: Framework = Framework {
 };
 
 const XML: &str = "report.xml";
+/// Bats ends before the process that writes its report does. That one has the standard error open for as long as it
+/// writes, so a reader of it waits for both.
+const PATIENTLY: &str = r#"set -o pipefail; { "$@" 2>&1 >&3 3>&- | cat >&2; } 3>&1"#;
 /// The function that Bats names when a file's own hook failed; without it the file could not be read.
 const HOOKS: &[&str] = &["function `setup_file'", "function `teardown_file'", "function `setup_suite'"];
 
@@ -48,7 +51,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
             next: "install bats: https://bats-core.readthedocs.io/en/stable/installation.html".to_owned(),
         }));
     };
-    let call = Call::new([bats, "--formatter", "tap", "--report-formatter", "junit", "--output", &facts.scratch]);
+    let call = Call::new(["bash", "-c", PATIENTLY, "bash", bats, "--formatter", "tap"]);
+    let call = call.args(["--report-formatter", "junit", "--output", &facts.scratch]);
     let call = match selection {
         Selection::All => call.args(roots(facts)),
         Selection::Files(paths) => call.args(paths.iter().filter(|path| is_suite(path)).cloned()),

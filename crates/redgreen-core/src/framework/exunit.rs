@@ -24,7 +24,7 @@ pub const FRAMEWORK: Framework = Framework {
         let in_config = path.split('/').rev().skip(1).any(|folder| folder == "config");
         matches!(file_name(path), "mix.exs" | "mix.lock") || (in_config && path.ends_with(".exs"))
     },
-    litter: &["_build/", "deps/", "cover/"],
+    litter: &["_build/"],
 };
 
 const REPORTER: Injected =

@@ -20,7 +20,7 @@ pub const FRAMEWORK: Framework = Framework {
     is_id: |id| id.contains("#test_") && !id.contains(".rb["),
     is_test_file,
     is_runner_config: ruby::is_runner_config,
-    litter: &["coverage/"],
+    litter: &[],
 };
 
 const REPORTER: Injected =

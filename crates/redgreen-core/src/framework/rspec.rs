@@ -23,7 +23,7 @@ pub const FRAMEWORK: Framework = Framework {
     is_runner_config: |path| {
         matches!(file_name(path), ".rspec" | ".rspec-local" | ".rspec-options") || ruby::is_runner_config(path)
     },
-    litter: &["coverage/", "spec/examples.txt", ".rspec_status"],
+    litter: &["spec/examples.txt", ".rspec_status"],
 };
 
 const JSON: &str = "report.json";
