@@ -7,6 +7,7 @@ mod go;
 mod javascript;
 mod minitest;
 mod rspec;
+mod situations;
 mod unittest;
 mod vitest;
 

@@ -1,11 +1,10 @@
 //! Real ExUnit, where Elixir is installed.
 
-use std::time::Duration;
-
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::Outcome;
 
-use super::{Project, check, is_installed, shown};
+use super::situations::Situations;
+use super::{Project, check, is_installed};
 
 const MIX: &str =
     "defmodule Demo.MixProject do\n  use Mix.Project\n  def project, do: [app: :demo, version: \"0.1.0\"]\nend\n";
@@ -23,45 +22,57 @@ fn project(tests: &str) -> Project {
 }
 
 #[test]
-fn passes_fails_and_says_where() {
+fn every_situation() {
+    Situations {
+        program: "mix",
+        project,
+        all_pass: (ADDS, &["Passed", "Passed CalcTest test adds"]),
+        assertion_fails: (
+            "  test \"is \\\"wrong\\\"\" do\n    assert Calc.add(1, 2) == 4\n  end\n",
+            &["Failed", "Failed CalcTest test is \"wrong\""],
+        ),
+        missing_module: (
+            "  import NoSuch\n  test \"a\" do\n  end\n",
+            &["DidNotCompile", "MissingSymbol CompileError test/calc_test.exs:…"],
+        ),
+        missing_function: (
+            "  test \"a\" do\n    assert Calc.subtract(2, 1) == 1\n  end\n",
+            &["Errored", "Errored CalcTest test a"],
+        ),
+        syntax_error: ("  test \"a\" do\n    foo(\n  end\n", &["DidNotCompile", "Syntax …"]),
+        none_collected: ("", &["NoTests"]),
+        filter_matches_nothing: ("CalcTest test nothing", &["NoTests", "NotRun CalcTest test adds"]),
+        ends_with_0: ("  test \"halts\" do\n    System.halt(0)\n  end\n", &["Crashed", "…"]),
+        hangs: (
+            "  test \"hangs\" do\n    Process.sleep(:infinity)\n  end\n",
+            &["TimedOut", "TimedOut CalcTest test hangs"],
+        ),
+        hang_seconds: 15,
+        skipped: ("  @tag :skip\n  test \"waits\" do\n  end\n", &["Skipped", "Skipped CalcTest test waits"]),
+        parameters: (
+            "  for n <- [1, 2] do\n    test \"is #{n}\" do\n      assert unquote(n) == 1\n    end\n  end\n",
+            &["Failed", "Failed CalcTest test is 2", "Passed CalcTest test is 1"],
+        ),
+        imitates_a_summary: (
+            "  test \"a\" do\n    IO.puts(\"{\\\"event\\\":\\\"finish\\\"}\\n1 test, 0 failures\")\n    assert false\n  end\n",
+            &["Failed", "Failed CalcTest test a"],
+        ),
+    }
+    .check();
+}
+
+#[test]
+fn one_file_the_list_and_where_it_failed() {
     if !is_installed("mix") {
         return;
     }
-    check(&project(ADDS), &["Passed", "Passed CalcTest test adds"]);
-    let failing = project(&format!(
-        "{ADDS}  test \"is \\\"wrong\\\"\" do\n    assert Calc.add(1, 2) == 4\n  end\n  @tag :skip\n  test \"waits\" do\n  end\n"
-    ));
-    let report = check(
-        &failing,
-        &["Failed", "Failed CalcTest test is \"wrong\"", "Passed CalcTest test adds", "Skipped CalcTest test waits"],
-    );
-    let failed = report.test("CalcTest test is \"wrong\"").unwrap();
+    let project = project(&format!("{ADDS}  test \"wrong\" do\n    assert Calc.add(1, 2) == 4\n  end\n"));
+    let report = check(&project, &["Failed", "Failed CalcTest test wrong", "Passed CalcTest test adds"]);
+    let failed = report.test("CalcTest test wrong").unwrap();
     assert_eq!((failed.file.as_deref(), failed.line), (Some("test/calc_test.exs"), Some(6)));
-    let one = failing.select(&Selection::One("CalcTest test adds".to_owned()));
+    let one = project.select(&Selection::One("CalcTest test adds".to_owned()));
     assert_eq!((one.outcome, one.counts().passed, one.counts().failed), (Outcome::Passed, 1, 0), "{one:#?}");
-    let none = failing.select(&Selection::One("CalcTest test nothing".to_owned()));
-    assert_eq!(none.outcome, Outcome::NoTests, "{none:#?}");
-    assert_eq!(failing.list().len(), 3);
-}
-
-#[test]
-fn what_is_missing_and_what_does_not_parse_are_told_apart() {
-    if !is_installed("mix") {
-        return;
-    }
-    let missing = shown(&project("  import NoSuch\n  test \"a\" do\n  end\n").run());
-    assert!(missing.starts_with("DidNotCompile\nMissingSymbol CompileError test/calc_test.exs:"), "{missing}");
-    let broken = shown(&project("  test \"a\" do\n    foo(\n  end\n").run());
-    assert!(broken.starts_with("DidNotCompile\nSyntax ") && broken.contains("test/calc_test.exs:"), "{broken}");
-}
-
-#[test]
-fn an_end_from_within_and_a_hang() {
-    if !is_installed("mix") {
-        return;
-    }
-    let halt = project(&format!("{ADDS}  test \"halts\" do\n    System.halt(0)\n  end\n")).run();
-    assert_eq!(halt.outcome, Outcome::Crashed, "{halt:#?}");
-    let hang = project("  test \"hangs\" do\n    Process.sleep(:infinity)\n  end\n");
-    assert!(shown(&hang.run_within(Duration::from_secs(15))).starts_with("TimedOut"));
+    let file = project.select(&Selection::Files(vec!["test/calc_test.exs".to_owned()]));
+    assert_eq!(file.tests.len(), 2);
+    assert_eq!(project.list().len(), 2);
 }

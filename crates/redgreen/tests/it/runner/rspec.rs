@@ -1,12 +1,11 @@
 //! Real RSpec, where it is installed.
 
-use std::time::Duration;
-
 use redgreen::process::Stop;
 use redgreen::runner::detect;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::Outcome;
 
+use super::situations::Situations;
 use super::{Project, check, is_installed, settings, shown};
 
 const CALC: &str = "def add(a, b)\n  a + b\nend\n";
@@ -18,56 +17,63 @@ fn project(specs: &str) -> Project {
 }
 
 #[test]
-fn passes_fails_and_says_where() {
+fn every_situation() {
+    Situations {
+        program: "rspec",
+        project,
+        all_pass: (ADDS, &["Passed", "Passed ./spec/calc_spec.rb[1:1]"]),
+        assertion_fails: (
+            "  it('adds') { expect(add(1, 2)).to eq(4) }\n",
+            &["Failed", "Failed ./spec/calc_spec.rb[1:1]"],
+        ),
+        missing_module: ("  require 'roman'\n", &["DidNotCompile", "MissingSymbol LoadError spec/calc_spec.rb:3"]),
+        missing_function: ("  it('subtracts') { subtract(2, 1) }\n", &["Errored", "Errored ./spec/calc_spec.rb[1:1]"]),
+        syntax_error: ("  it('b' { }\n", &["DidNotCompile", "Syntax SyntaxError spec/calc_spec.rb:…"]),
+        none_collected: ("", &["NoTests"]),
+        filter_matches_nothing: ("./spec/calc_spec.rb[9:9]", &["NoTests"]),
+        ends_with_0: ("  it('ends') { exit!(0) }\n", &["Crashed", "…"]),
+        hangs: ("  it('hangs') { sleep }\n", &["TimedOut", "…"]),
+        hang_seconds: 4,
+        skipped: ("  xit('waits') { }\n", &["Skipped", "Skipped ./spec/calc_spec.rb[1:1]"]),
+        parameters: (
+            "  [1, 2].each { |n| it(\"is #{n}\") { expect(n).to eq(1) } }\n",
+            &["Failed", "Failed ./spec/calc_spec.rb[1:2]", "Passed ./spec/calc_spec.rb[1:1]"],
+        ),
+        imitates_a_summary: (
+            "  it('a') { puts \"{\\\"examples\\\":[]}\\n1 example, 0 failures\"; expect(1).to eq(2) }\n",
+            &["Failed", "Failed ./spec/calc_spec.rb[1:1]"],
+        ),
+    }
+    .check();
+}
+
+#[test]
+fn one_file_the_list_and_where_it_failed() {
     if !is_installed("rspec") {
         return;
     }
-    check(&project(ADDS), &["Passed", "Passed ./spec/calc_spec.rb[1:1]"]);
-    let failing = project(&format!("{ADDS}  it('is wrong') {{ expect(add(1, 2)).to eq(4) }}\n  xit('waits') {{ }}\n"));
-    let report = check(
-        &failing,
-        &[
-            "Failed",
-            "Failed ./spec/calc_spec.rb[1:2]",
-            "Passed ./spec/calc_spec.rb[1:1]",
-            "Skipped ./spec/calc_spec.rb[1:3]",
-        ],
-    );
-    let failed = report.test("./spec/calc_spec.rb[1:2]").unwrap();
+    let project = project(&format!("{ADDS}  it('is wrong') {{ expect(add(1, 2)).to eq(4) }}\n"));
+    let ids = ["./spec/calc_spec.rb[1:1]", "./spec/calc_spec.rb[1:2]"];
+    let report = check(&project, &["Failed", &format!("Failed {}", ids[1]), &format!("Passed {}", ids[0])]);
+    let failed = report.test(ids[1]).unwrap();
     assert_eq!((failed.file.as_deref(), failed.line), (Some("spec/calc_spec.rb"), Some(4)));
-    assert_eq!(failing.one("./spec/calc_spec.rb[1:1]"), "Passed\nPassed ./spec/calc_spec.rb[1:1]");
-    assert_eq!(failing.one("./spec/calc_spec.rb[9:9]"), "NoTests");
-    assert_eq!(failing.list().len(), 3);
-    let file = failing.select(&Selection::Files(vec!["spec/calc_spec.rb".to_owned()]));
-    assert_eq!(file.tests.len(), 3);
-    failing.write(".rspec", "--fail-fast\n--failure-exit-code 0\n");
-    assert_eq!(failing.run().tests.len(), 3);
+    assert_eq!(project.one(ids[0]), format!("Passed\nPassed {}", ids[0]));
+    assert_eq!(project.list(), ids);
+    let file = project.select(&Selection::Files(vec!["spec/calc_spec.rb".to_owned()]));
+    assert_eq!(file.tests.len(), 2);
+    project.write(".rspec", "--fail-fast\n--failure-exit-code 0\n");
+    assert_eq!(project.run().tests.len(), 2);
 }
 
 #[test]
-fn what_is_missing_and_what_does_not_parse_are_told_apart() {
+fn an_end_from_within_is_a_crash_however_it_is_made() {
     if !is_installed("rspec") {
         return;
     }
-    let missing = Project::new(&[("spec/a_spec.rb", "\nrequire 'roman'\n")]);
-    check(&missing, &["DidNotCompile", "MissingSymbol LoadError spec/a_spec.rb:2"]);
-    let broken = shown(&Project::new(&[("spec/a_spec.rb", "RSpec.describe 'a' do\n  it('b' { }\nend\n")]).run());
-    assert!(broken.starts_with("DidNotCompile\nSyntax SyntaxError spec/a_spec.rb:"), "{broken}");
-    check(&project("  it('subtracts') { subtract(2, 1) }\n"), &["Errored", "Errored ./spec/calc_spec.rb[1:1]"]);
-}
-
-#[test]
-fn nothing_to_run_an_exit_and_a_hang() {
-    if !is_installed("rspec") {
-        return;
-    }
-    check(&project(""), &["NoTests"]);
-    for end in ["exit(0)", "exit!(0)", "abort", "Process.kill(:KILL, Process.pid)"] {
+    for end in ["exit(0)", "abort", "Process.kill(:KILL, Process.pid)"] {
         let report = project(&format!("{ADDS}  it('ends') {{ {end} }}\n")).run();
         assert_eq!(report.outcome, Outcome::Crashed, "{end}: {report:#?}");
     }
-    let hang = project("  it('hangs') { sleep }\n");
-    assert!(shown(&hang.run_within(Duration::from_secs(5))).starts_with("TimedOut"));
 }
 
 #[test]
