@@ -8,6 +8,7 @@
 pub mod bats;
 pub mod captured;
 pub mod cargo;
+pub mod command;
 pub mod exunit;
 pub mod facts;
 pub mod go;
@@ -59,6 +60,8 @@ pub enum How {
     Process(Process),
     /// Many processes that depend on each other: the program's `runner/cargo.rs`.
     Cargo,
+    /// As the user says: [`command`].
+    Command,
 }
 
 /// Run and read as data.
@@ -90,6 +93,8 @@ pub const FRAMEWORKS: &[Framework] = &[
 pub struct Found {
     pub row: &'static Framework,
     pub folder: Folder,
+    /// For [`command::FRAMEWORK`] alone.
+    pub command: Option<command::Command>,
 }
 
 /// The frameworks of a project, from its root and the packages below it, the root first. Several that are sure run side
@@ -110,7 +115,7 @@ pub fn detect(folders: &[Folder]) -> Vec<Found> {
 
 fn with(wanted: Evidence, folder: &Folder) -> Vec<Found> {
     let rows = FRAMEWORKS.iter().filter(|row| (row.detect)(folder) == wanted);
-    rows.map(|row| Found { row, folder: folder.clone() }).collect()
+    rows.map(|row| Found { row, folder: folder.clone(), command: None }).collect()
 }
 
 impl Found {

@@ -126,7 +126,7 @@ fn pattern(test: &str) -> String {
     test.split('/').map(|name| format!("^{}$", quoted(name))).collect::<Vec<_>>().join("/")
 }
 
-fn parse(captured: &Captured) -> Report {
+pub(super) fn parse(captured: &Captured) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     let stream = go_json::parse(&captured.stdout);
     let modules = Modules::read(captured);

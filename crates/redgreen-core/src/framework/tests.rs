@@ -102,6 +102,7 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
     let found = |row: &'static Framework, path: &str| Found {
         row,
         folder: Folder { path: path.to_owned(), ..Folder::default() },
+        command: None,
     };
     let (python, go) = (found(&pytest::FRAMEWORK, ""), found(&go::FRAMEWORK, "api"));
     let one = |id: &str| Selection::One(id.to_owned());
@@ -121,7 +122,8 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
 
 #[test]
 fn a_report_of_a_package_is_placed_in_the_project() {
-    let found = Found { row: &go::FRAMEWORK, folder: Folder { path: "api".to_owned(), ..Folder::default() } };
+    let found =
+        Found { row: &go::FRAMEWORK, folder: Folder { path: "api".to_owned(), ..Folder::default() }, command: None };
     let test = Test { file: Some("a_test.go".to_owned()), ..Test::new("d.TestA", crate::report::Status::Passed) };
     let report = Report { planned: Some(vec!["d.TestA".to_owned()]), tests: vec![test], ..Report::default() };
     let report = found.outward(report);

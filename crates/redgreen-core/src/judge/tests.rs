@@ -10,6 +10,8 @@
 //! `impl`, `mixed`, `stub`, `config`, `manifest` and `module` are the other classes.
 
 use super::*;
+use crate::framework::captured::Captured;
+use crate::framework::command::Command;
 use crate::report::Stage;
 use crate::verdict::VOCABULARY;
 use Phase::{Green, Red, Refactor};
@@ -557,5 +559,28 @@ fn the_deciding_line_shows_what_was_compared() {
         ("\n\n", "no message"),
     ] {
         assert_eq!(first_line(message), line);
+    }
+}
+
+#[test]
+fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
+    let command = Command::new("make test", None, None).unwrap();
+    let ended = |code: i32| command.parse(&Captured { exit: Exit::Code(code), ..Captured::default() });
+    let id = ["exit code only: make test".to_owned()];
+    for (phase, changed, before, after, targets, expected) in [
+        (Red, NEW_PY, 0, 2, &[][..], "accepted red.error"),
+        (Red, NEW_PY, 0, 0, &[], "refused red.no_tests"),
+        (Red, "impl~calc.py", 0, 2, &[], "refused red.touches_implementation red.others_fail"),
+        (Red, NEW_PY, 2, 2, &[], "refused red.no_tests"),
+        (Green, "impl~calc.py", 2, 0, &id, "accepted green.passes"),
+        (Green, "impl~calc.py", 2, 1, &id, "refused green.still_failing"),
+        (Green, OLD_PY, 2, 0, &id, "refused green.tests_changed"),
+        (Refactor, "impl~calc.py", 0, 0, &[], "accepted refactor.kept"),
+        (Refactor, "impl~calc.py", 0, 1, &[], "refused refactor.regression"),
+    ] {
+        let (change, before, after) = (change(changed), ended(before), ended(after));
+        let verdict = judge(phase, Evidence { change: &change, before: &before, after: &after, targets });
+        assert_eq!(told(&verdict), expected, "{phase} {changed}");
+        assert!(verdict.reasons.iter().all(|reason| reason.sentence.contains("exit code only")), "{verdict:?}");
     }
 }

@@ -2,6 +2,7 @@
 //! here, the others in a file each.
 
 mod bats;
+mod command;
 mod exunit;
 mod go;
 mod javascript;

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod beside;
+mod command;
 mod cost;
 mod crash;
 mod disk;

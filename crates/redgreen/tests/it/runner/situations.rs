@@ -33,6 +33,9 @@ pub(super) struct Situations {
     pub(super) imitates_a_summary: Row,
 }
 
+/// How a row's tests, or its id, are run and shown.
+type Look<'a> = &'a (dyn Fn(&str) -> String + Sync);
+
 /// How many run at a time: a few seconds each, and most of it waiting.
 const AT_ONCE: usize = 3;
 
@@ -45,7 +48,7 @@ impl Situations {
         let run = |tests: &str| shown(&(self.project)(tests).run());
         let one = |id: &str| (self.project)(self.all_pass.0).one(id);
         let hang = |tests: &str| shown(&(self.project)(tests).run_within(Duration::from_secs(self.hang_seconds)));
-        let rows: [(&str, Row, &(dyn Fn(&str) -> String + Sync)); 12] = [
+        let rows: [(&str, Row, Look<'_>); 12] = [
             ("all pass", self.all_pass, &run),
             ("an assertion fails", self.assertion_fails, &run),
             ("a module is missing", self.missing_module, &run),

@@ -1,0 +1,161 @@
+//! Rows over commands: which runner one is, and what is made of its report or of its exit code.
+
+use super::*;
+use crate::framework::samples::{self, JUNK, beginnings};
+
+#[track_caller]
+fn is_run_by(line: &str, expected: &str) {
+    let found = Command::new(line, None, None).unwrap().found(Folder::default());
+    assert_eq!(found.row.name, expected, "{line}");
+    assert_eq!(found.command.is_some(), expected == "command", "{line}");
+}
+
+#[test]
+fn a_plain_call_of_a_runner_is_that_runner() {
+    for (line, expected) in [
+        ("pytest -q", "pytest"),
+        (" python3 -m  pytest --tb=short tests/", "pytest"),
+        ("uv run pytest", "pytest"),
+        ("python -m unittest discover -v", "unittest"),
+        ("cargo test", "cargo"),
+        ("cargo test --workspace --quiet", "cargo"),
+        ("npx vitest run", "vitest"),
+        ("vitest", "vitest"),
+        ("go test ./...", "go"),
+        ("./mvnw -q test", "command"),
+        ("./mvnw test -q", "maven"),
+        ("gradle test", "gradle"),
+        ("bundle exec rspec", "rspec"),
+        ("bats test", "bats"),
+        ("mix test", "exunit"),
+    ] {
+        is_run_by(line, expected);
+    }
+}
+
+#[test]
+fn anything_else_is_the_users_own() {
+    for line in [
+        "make test",
+        "npm test",
+        "cargo test --release",
+        "cargo testing",
+        "pytest -k adds",
+        "pytest tests/unit",
+        "pytest -q | tee log",
+        "cd web && npx vitest run",
+        "PYTHONPATH=src pytest",
+        "pytest; true",
+        "pytest || true",
+        "cargo",
+    ] {
+        is_run_by(line, "command");
+    }
+    let with_report = Command::new("pytest --junitxml=a.xml", Some("a.xml"), None).unwrap();
+    assert!(with_report.runner().is_none());
+}
+
+#[test]
+fn what_cannot_be_meant_is_said() {
+    for (line, report, format) in [
+        (" ", None, None),
+        ("make", None, Some(Format::Tap)),
+        ("make", Some(""), None),
+        ("make", Some("/tmp/a.xml"), None),
+        ("make", Some("../a.xml"), None),
+        ("make", Some("stdout"), None),
+        ("make", Some("stdout"), Some(Format::Junit)),
+    ] {
+        assert!(Command::new(line, report, format).is_err(), "{line:?} {report:?} {format:?}");
+    }
+}
+
+/// One line for the outcome, one for each test.
+fn shown(report: &Report) -> String {
+    let tests = report.tests.iter().map(|test| format!(", {:?} {}", test.status, test.id));
+    format!("{:?}{}", report.outcome, tests.collect::<String>())
+}
+
+#[test]
+fn an_exit_code_is_one_test_and_says_so() {
+    let command = Command::new("make test", None, None).unwrap();
+    for (exit, expected) in [
+        (Exit::Code(0), "Passed, Passed exit code only: make test"),
+        (Exit::Code(2), "Failed, Failed exit code only: make test"),
+        (Exit::Code(127), "UsageError, Failed exit code only: make test"),
+        (Exit::Signal(9), "Crashed, Crashed exit code only: make test"),
+        (Exit::TimedOut, "TimedOut, TimedOut exit code only: make test"),
+    ] {
+        let report = command.parse(&Captured { exit, ..Captured::default() });
+        assert_eq!(shown(&report), expected);
+        assert!(report.has(Flag::ExitCodeAlone) && !report.has(Flag::NoFinish));
+    }
+}
+
+#[track_caller]
+fn reads(format: Format, code: i32, texts: &[&str], expected: &str) {
+    let command = Command::new("make test", Some("out/*"), Some(format)).unwrap();
+    let reports = texts.iter().map(|text| ("out/a".to_owned(), text.as_bytes().to_vec())).collect();
+    let report = command.parse(&Captured { exit: Exit::Code(code), reports, ..Captured::default() });
+    assert_eq!(shown(&report), expected, "{report:#?}");
+    assert!(!report.has(Flag::ExitCodeAlone));
+}
+
+#[test]
+fn junit_is_read_and_must_be_whole() {
+    let good = r#"<testsuites><testsuite tests="1"><testcase classname="A" name="a"/></testsuite></testsuites>"#;
+    let bad = r#"<testsuite><testcase name="b"><failure message="no"/></testcase></testsuite>"#;
+    reads(Format::Junit, 0, &[good], "Passed, Passed A::a");
+    reads(Format::Junit, 1, &[good, bad], "Failed, Passed A::a, Failed b");
+    reads(Format::Junit, 0, &[bad], "Failed, Failed b");
+    reads(Format::Junit, 1, &[good], "Errored, Passed A::a");
+    reads(Format::Junit, 0, &[good, ""], "Crashed, Passed A::a");
+    reads(Format::Junit, 0, &["<testsuite/>"], "NoTests");
+    reads(Format::Junit, 0, &[], "Crashed");
+    reads(Format::Junit, 127, &[], "UsageError");
+}
+
+#[test]
+fn tap_is_read_and_its_plan_must_be_kept() {
+    reads(Format::Tap, 0, &["1..2\nok 1 - a\nok 2\n"], "Passed, Passed a, Passed test 2");
+    reads(Format::Tap, 1, &["1..2\nok 1 a\nnot ok 2 b\n"], "Failed, Passed a, Failed b");
+    reads(Format::Tap, 0, &["1..2\nok 1 a # skip later\nnot ok 2 b # TODO\n"], "Skipped, Skipped a, Todo b");
+    reads(Format::Tap, 0, &["1..2\nok 1 a\n"], "Crashed, Passed a");
+    reads(Format::Tap, 0, &["ok 1 a\n"], "Crashed, Passed a");
+    reads(Format::Tap, 0, &["1..1\nok 1 a\nBail out! no disk\n"], "Crashed, Passed a");
+    reads(Format::Tap, 0, &[""], "Crashed");
+}
+
+#[test]
+fn go_json_is_read_from_a_file_as_from_stdout() {
+    let sample = samples::one("go-test127", "one_fail").captured();
+    let text = String::from_utf8(sample.stdout.clone()).unwrap();
+    let command = Command::new("make test", Some("stdout"), Some(Format::GoJson)).unwrap();
+    let expected = shown(&command.parse(&sample));
+    assert!(expected.starts_with("Failed, "), "{expected}");
+    reads(Format::GoJson, 1, &[&text], &expected);
+    reads(Format::GoJson, 0, &[], "Crashed");
+}
+
+#[test]
+fn a_report_that_breaks_off_is_never_a_pass() {
+    for (format, name, text) in [
+        (Format::Junit, "a.xml", "<testsuite tests=\"1\"><testcase name=\"a\"/></testsuite>"),
+        (Format::Tap, "a.tap", "1..2\nok 1 a\nok 2 b"),
+    ] {
+        let command = Command::new("make test", Some(name), Some(format)).unwrap();
+        let outcome = |bytes: &[u8]| {
+            let reports = vec![(name.to_owned(), bytes.to_vec())];
+            command.parse(&Captured { exit: Exit::Code(0), reports, ..Captured::default() }).outcome
+        };
+        assert_eq!(outcome(text.as_bytes()), Outcome::Passed);
+        // A name that breaks off in TAP's last line cannot be told from a shorter one.
+        let ends = beginnings(text.as_bytes()).filter(|end| format != Format::Tap || *end < text.len() - 4);
+        for end in ends {
+            assert_ne!(outcome(&text.as_bytes()[..end]), Outcome::Passed, "{name}: {end} bytes");
+        }
+        for junk in JUNK {
+            assert_ne!(outcome(junk), Outcome::Passed);
+        }
+    }
+}
