@@ -169,7 +169,7 @@ impl Found {
 }
 
 /// Between a folder and a test's id within it.
-const ID_MARK: &str = ": ";
+pub(crate) const ID_MARK: &str = ": ";
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
+use crate::framework;
 use crate::phase::Phase;
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
@@ -375,9 +376,30 @@ fn in_modified_test_file(change: &Change, error: &LoadError, test: &Test) -> boo
     })
 }
 
-/// Whether the broken files explain that a test has no result. A runner that ran nothing at all hides everything.
+/// Whether the broken files explain that a test has no result. A runner that ran nothing at all hides everything it would
+/// have run.
 fn hides(errors: &[&LoadError], change: &Change, after: &Report, test: &Test) -> bool {
-    !errors.is_empty() && (after.tests.is_empty() || hidden_by(errors, change, test))
+    let stopped = |error: &&LoadError| stops_runner_of(error, after, test);
+    !errors.is_empty() && (after.tests.is_empty() || errors.iter().any(stopped) || hidden_by(errors, change, test))
+}
+
+/// Where several frameworks run, whether the one of this test ran nothing because of a broken file of its own.
+fn stops_runner_of(error: &LoadError, after: &Report, test: &Test) -> bool {
+    let Some((folder, extension)) = kin(test) else { return false };
+    let own = |file: &str| file.starts_with(folder) && extension_of(file) == Some(extension);
+    error.file.as_deref().is_some_and(own) && !after.tests.iter().any(|other| kin(other) == Some((folder, extension)))
+}
+
+/// The folder and the language a test shares with those that are run together with it.
+fn kin(test: &Test) -> Option<(&str, &str)> {
+    let file = test.file.as_deref()?;
+    let below = |folder: &&str| file.strip_prefix(*folder).is_some_and(|rest| rest.starts_with('/'));
+    let folder = test.id.split_once(framework::ID_MARK).map(|(folder, _)| folder).filter(below);
+    Some((folder.unwrap_or_default(), extension_of(file)?))
+}
+
+fn extension_of(path: &str) -> Option<&str> {
+    path.rsplit_once('.').map(|(_, extension)| extension)
 }
 
 /// Whether one of the broken files explains that a test could not run. Where the test's file is unknown, the doubt is in

@@ -80,7 +80,7 @@ fn test(word: &str) -> Test {
     };
     let id = if name.contains("::") { name.to_owned() } else { format!("tests/test_a.py::{name}") };
     let home = id.split_once("::").map_or("", |(home, _)| home);
-    let file = home.ends_with(".py").then(|| home.to_owned());
+    let file = (home.ends_with(".py") || home.ends_with(".rb")).then(|| home.to_owned());
     Test { id, status, file, line: None, message: None, exception, duration_ms: None }
 }
 
@@ -166,6 +166,16 @@ const HONEST: &[Row] = &[
     Row(Red, OLD_PY, "+a", "+a !n:NameError", "accepted red.missing_symbol"),
     Row(Red, OLD_PY, "+a", "+a !n:NotImplementedError", "accepted red.not_implemented"),
     Row(Red, OLD_PY, "+a", "+a !n:KeyError", "accepted red.error"),
+    // A runner that loads nothing hides its own tests, and not those of another language.
+    Row(Red, "test+b_spec.rb", "+a +a_spec.rb::a", "+a load:b_spec.rb", "accepted red.missing_symbol"),
+    Row(Red, "test+b_spec.rb", "+a +a_spec.rb::a", "+a_spec.rb::a load:b_spec.rb", "refused red.tests_vanished"),
+    Row(
+        Red,
+        "test+b_spec.rb",
+        "+a_spec.rb::a +c_spec.rb::c",
+        "+c_spec.rb::c load:b_spec.rb",
+        "refused red.tests_vanished",
+    ),
     // A missing module in a new test file hides nothing else; in an old one, its old tests.
     Row(Red, NEW_PY, "+a", "+a load:tests/test_n.py", "accepted red.missing_symbol"),
     Row(

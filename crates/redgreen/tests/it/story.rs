@@ -14,6 +14,7 @@ mod recovery;
 mod repair;
 mod run;
 mod scripts;
+mod several;
 mod stale;
 mod surroundings;
 mod terminal;
