@@ -95,11 +95,13 @@ pub struct Found {
     pub folder: Folder,
     /// For [`command::FRAMEWORK`] alone.
     pub command: Option<command::Command>,
+    /// What a whole run is of, where the user names files; paths within the folder. Empty for all.
+    pub files: Vec<String>,
 }
 
 /// The frameworks of a project, from its root and the packages below it, the root first. Several that are sure run side
 /// by side, except below a folder whose run of the same framework reaches them; one that is merely likely counts at the
-/// root, and only when nothing is sure.
+/// root, and only when nothing is sure; a script `test` of a `package.json`, only when nothing else is there.
 pub fn detect(folders: &[Folder]) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for folder in folders {
@@ -107,15 +109,14 @@ pub fn detect(folders: &[Folder]) -> Vec<Found> {
         rows.retain(|new| !found.iter().any(|known| known.reaches(new)));
         found.append(&mut rows);
     }
-    match folders.first() {
-        Some(root) if found.is_empty() => with(Evidence::Likely, root),
-        Some(_) | None => found,
-    }
+    let Some(root) = folders.first().filter(|_| found.is_empty()) else { return found };
+    let likely = with(Evidence::Likely, root);
+    if likely.is_empty() { command::of_script(root).into_iter().collect() } else { likely }
 }
 
 fn with(wanted: Evidence, folder: &Folder) -> Vec<Found> {
     let rows = FRAMEWORKS.iter().filter(|row| (row.detect)(folder) == wanted);
-    rows.map(|row| Found { row, folder: folder.clone(), command: None }).collect()
+    rows.map(|row| Found { row, folder: folder.clone(), command: None, files: Vec::new() }).collect()
 }
 
 impl Found {
@@ -151,6 +152,7 @@ impl Found {
     /// What of a selection concerns this framework in this folder; `None` when nothing does.
     pub fn inward(&self, selection: &Selection) -> Option<Selection> {
         match selection {
+            Selection::All if !self.files.is_empty() => Some(Selection::Files(self.files.clone())),
             Selection::All | Selection::List | Selection::Coverage => Some(selection.clone()),
             Selection::One(id) => {
                 let id = match self.folder.path.as_str() {

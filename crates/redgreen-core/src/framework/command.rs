@@ -2,19 +2,21 @@
 //! exit code alone. A command that is simply a known runner is run as that runner, and read better.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::captured::Captured;
 use super::facts::{Evidence, Folder, LISTED_FOLDERS, Reach};
 use super::invoke::{Call, Invocation, ReportAt, Selection, Unable};
-use super::{FRAMEWORKS, Found, Framework, How, file_name, go};
+use super::{FRAMEWORKS, Found, Framework, How, file_name, go, javascript};
 use crate::format::{junit, tap};
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, Outcome, Report, Status, Test};
+use crate::syntax::glob;
 
-/// Not among [`FRAMEWORKS`]: it is configured, never found.
+/// Not among [`FRAMEWORKS`]: it is configured, or the last resort.
 pub const FRAMEWORK: Framework = Framework {
     name: "command",
     how: How::Command,
-    looks_for: "test.command in redgreen.toml",
+    looks_for: "test.command in redgreen.toml, or a script `test` in package.json",
     detect: |_| Evidence::None,
     reads: |_| false,
     reach: Reach::Tree,
@@ -97,6 +99,11 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["mix", "test"], "exunit"),
     (&["bats"], "bats"),
 ];
+/// How the script `test` of a `package.json` is called.
+const SCRIPTS: &[&str] =
+    &["npm test", "npm t", "npm run test", "pnpm test", "pnpm run test", "yarn test", "yarn run test", "bun run test"];
+/// What only a shell understands.
+const SHELL: &str = "|&;<>$`(){}\"'\\*?#\n";
 /// Arguments that choose neither which tests run nor how they end.
 const HARMLESS: &[&str] = &[
     "-q",
@@ -154,25 +161,15 @@ impl Command {
         Ok(Command { line: line.trim().to_owned(), told })
     }
 
-    /// The known runner that this is a plain call of.
-    pub fn runner(&self) -> Option<&'static Framework> {
-        if self.told != Told::ByExitCode || self.line.contains(|letter| "|&;<>$`(){}\"'\\*?#\n".contains(letter)) {
-            return None;
-        }
-        let words: Vec<&str> = self.line.split_whitespace().collect();
-        let started = STARTERS.iter().find_map(|starter| words.strip_prefix(*starter));
-        let words = started.unwrap_or(&words);
-        let calls = CALLS.iter().filter_map(|(call, name)| Some((words.strip_prefix(*call)?, *name)));
-        let (rest, name) = calls.min_by_key(|(rest, _)| rest.len())?;
-        let harmless = |word: &&str| HARMLESS.iter().any(|known| crate::syntax::glob::matches(known, word));
-        FRAMEWORKS.iter().find(|row| row.name == name && rest.iter().all(harmless))
-    }
-
     /// What runs it in the root of a project.
     pub fn found(self, root: Folder) -> Found {
-        match self.runner() {
-            Some(row) => Found { row, folder: root, command: None },
-            None => Found { row: &FRAMEWORK, folder: root, command: Some(self) },
+        let runner = match &self.told {
+            Told::ByExitCode => runner(&self.line, &root),
+            Told::OnStdout(_) | Told::InFiles(..) => None,
+        };
+        match runner {
+            Some((row, files)) => Found { row, folder: root, command: None, files },
+            None => Found { row: &FRAMEWORK, folder: root, command: Some(self), files: Vec::new() },
         }
     }
 
@@ -229,6 +226,40 @@ impl Command {
         report.flag(Flag::ExitCodeAlone);
         report
     }
+}
+
+/// What a `package.json` calls its tests, in a project that shows nothing else.
+pub(super) fn of_script(root: &Folder) -> Option<Found> {
+    // That of `npm init`, which fails without a test.
+    script(root).filter(|script| !script.contains("no test specified"))?;
+    let line = format!("{} run test", javascript::manager(root));
+    Some(Command { line, told: Told::ByExitCode }.found(root.clone()))
+}
+
+fn script(root: &Folder) -> Option<String> {
+    let package: Value = serde_json::from_str(root.text(javascript::MANIFEST)?).ok()?;
+    package.pointer("/scripts/test")?.as_str().map(str::to_owned)
+}
+
+/// The known runner that a line is a plain call of, and the test files it names.
+fn runner(line: &str, root: &Folder) -> Option<(&'static Framework, Vec<String>)> {
+    if SCRIPTS.contains(&line) {
+        // One that calls itself would never come to an end.
+        return runner(&script(root).filter(|script| !SCRIPTS.contains(&script.as_str()))?, root);
+    }
+    if line.contains(|letter| SHELL.contains(letter)) {
+        return None;
+    }
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let words = STARTERS.iter().find_map(|starter| words.strip_prefix(*starter)).unwrap_or(&words);
+    let calls = CALLS.iter().filter_map(|(call, name)| Some((words.strip_prefix(*call)?, *name)));
+    let (rest, name) = calls.min_by_key(|(rest, _)| rest.len())?;
+    let row = FRAMEWORKS.iter().find(|row| row.name == name)?;
+    let is_harmless = |word: &&&str| HARMLESS.iter().any(|known| glob::matches(known, word));
+    let files: Vec<&str> =
+        rest.iter().filter(|word| !is_harmless(word)).map(|word| word.trim_start_matches("./")).collect();
+    let named = files.iter().all(|word| !word.starts_with('-') && (row.is_test_file)(word));
+    named.then(|| (row, files.into_iter().map(str::to_owned).collect()))
 }
 
 fn is_test_file(path: &str) -> bool {

@@ -152,7 +152,7 @@ fn add(folder: &Folder) -> &'static str {
     }
 }
 
-fn manager(folder: &Folder) -> &'static str {
+pub(super) fn manager(folder: &Folder) -> &'static str {
     let managers = [("bun.lock", "bun"), ("bun.lockb", "bun"), ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")];
     let said = Manifest::of(folder).0.get("packageManager").and_then(Value::as_str).unwrap_or_default().to_owned();
     let named = managers.iter().find(|(_, name)| said.starts_with(name));

@@ -42,6 +42,17 @@ fn a_project_is_known_by_its_root() {
 }
 
 #[test]
+fn a_script_of_a_package_is_the_last_resort() {
+    let script = |line: &str| format!(r#"{{"scripts": {{"test": "{line}"}}}}"#);
+    finds(&[("package.json", &script("node check.js"))], &["command"]);
+    finds(&[("package.json", &script("vitest run"))], &["vitest"]);
+    finds(&[("package.json", &script("echo 'Error: no test specified' && exit 1"))], &[]);
+    finds(&[("package.json", &script("node check.js")), ("go.mod", "")], &["go"]);
+    finds(&[("package.json", "{}")], &[]);
+    finds(&[("package.json", "[")], &[]);
+}
+
+#[test]
 fn a_pom_is_known_by_what_it_names() {
     let junit = "<artifactId>junit-jupiter</artifactId>";
     finds(&[("pom.xml", junit)], &["maven"]);
@@ -73,7 +84,6 @@ fn unittest_is_for_projects_that_do_not_name_pytest() {
 fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
     let package = |text| ("package.json", text);
     finds(&[package("{}")], &[]);
-    finds(&[package(r#"{"scripts": {"test": "vitest run"}}"#)], &[]);
     finds(&[package(r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
     finds(&[("vitest.config.ts", "")], &["vitest"]);
     finds(&[("vite.config.ts", "export default { test: {} }")], &["vitest"]);
@@ -103,6 +113,7 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
         row,
         folder: Folder { path: path.to_owned(), ..Folder::default() },
         command: None,
+        files: Vec::new(),
     };
     let (python, go) = (found(&pytest::FRAMEWORK, ""), found(&go::FRAMEWORK, "api"));
     let one = |id: &str| Selection::One(id.to_owned());
@@ -122,8 +133,12 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
 
 #[test]
 fn a_report_of_a_package_is_placed_in_the_project() {
-    let found =
-        Found { row: &go::FRAMEWORK, folder: Folder { path: "api".to_owned(), ..Folder::default() }, command: None };
+    let found = Found {
+        row: &go::FRAMEWORK,
+        folder: Folder { path: "api".to_owned(), ..Folder::default() },
+        command: None,
+        files: Vec::new(),
+    };
     let test = Test { file: Some("a_test.go".to_owned()), ..Test::new("d.TestA", crate::report::Status::Passed) };
     let report = Report { planned: Some(vec!["d.TestA".to_owned()]), tests: vec![test], ..Report::default() };
     let report = found.outward(report);

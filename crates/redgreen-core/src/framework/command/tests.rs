@@ -3,10 +3,14 @@
 use super::*;
 use crate::framework::samples::{self, JUNK, beginnings};
 
+/// The runner, and the files it is to run.
 #[track_caller]
 fn is_run_by(line: &str, expected: &str) {
-    let found = Command::new(line, None, None).unwrap().found(Folder::default());
-    assert_eq!(found.row.name, expected, "{line}");
+    let package = r#"{"scripts": {"test": "vitest run"}}"#;
+    let texts = vec![("package.json".to_owned(), package.to_owned())];
+    let found = Command::new(line, None, None).unwrap().found(Folder { texts, ..Folder::default() });
+    let words = [&[found.row.name.to_owned()], found.files.as_slice()].concat().join(" ");
+    assert_eq!(words, expected, "{line}");
     assert_eq!(found.command.is_some(), expected == "command", "{line}");
 }
 
@@ -15,14 +19,16 @@ fn a_plain_call_of_a_runner_is_that_runner() {
     for (line, expected) in [
         ("pytest -q", "pytest"),
         (" python3 -m  pytest --tb=short tests/", "pytest"),
+        ("pytest ./tests/test_a.py -q test_b.py", "pytest tests/test_a.py test_b.py"),
         ("uv run pytest", "pytest"),
         ("python -m unittest discover -v", "unittest"),
         ("cargo test", "cargo"),
         ("cargo test --workspace --quiet", "cargo"),
         ("npx vitest run", "vitest"),
+        ("npx vitest run src/a.test.ts", "vitest src/a.test.ts"),
+        ("npm test", "vitest"),
         ("vitest", "vitest"),
         ("go test ./...", "go"),
-        ("./mvnw -q test", "command"),
         ("./mvnw test -q", "maven"),
         ("gradle test", "gradle"),
         ("bundle exec rspec", "rspec"),
@@ -37,11 +43,13 @@ fn a_plain_call_of_a_runner_is_that_runner() {
 fn anything_else_is_the_users_own() {
     for line in [
         "make test",
-        "npm test",
+        "npm run check",
         "cargo test --release",
+        "cargo test adds",
         "cargo testing",
         "pytest -k adds",
         "pytest tests/unit",
+        "pytest tests/test_a.py::test_a",
         "pytest -q | tee log",
         "cd web && npx vitest run",
         "PYTHONPATH=src pytest",
@@ -51,8 +59,16 @@ fn anything_else_is_the_users_own() {
     ] {
         is_run_by(line, "command");
     }
-    let with_report = Command::new("pytest --junitxml=a.xml", Some("a.xml"), None).unwrap();
-    assert!(with_report.runner().is_none());
+    let found = |line: &str, report, texts| {
+        let folder = Folder { texts, ..Folder::default() };
+        Command::new(line, report, None).unwrap().found(folder).row.name
+    };
+    assert_eq!(found("pytest --junitxml=a.xml", Some("a.xml"), Vec::new()), "command");
+    for script in ["npm test", "exit 1", "[]"] {
+        let text = format!("{{\"scripts\": {{\"test\": \"{script}\"}}}}");
+        assert_eq!(found("npm test", None, vec![("package.json".to_owned(), text)]), "command");
+    }
+    assert_eq!(found("npm test", None, Vec::new()), "command");
 }
 
 #[test]

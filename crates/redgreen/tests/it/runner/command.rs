@@ -65,11 +65,19 @@ fn a_report_may_be_printed() {
 
 #[test]
 fn a_plain_call_of_a_runner_has_that_runners_ids() {
-    let project = Project::new(&[("tests/test_a.py", "def test_a():\n    pass\n")]);
+    let rust = ("tests/calc.rs", "#[test]\nfn adds() {}\n");
+    let project = Project::rust("", &[("tests/test_a.py", "def test_a():\n    pass\n"), rust]);
     check(&project, "command = \"pytest -q\"", &["Passed", "Passed tests/test_a.py::test_a"]);
+    project.write("tests/test_b.py", "def test_b():\n    pass\n");
+    check(&project, "command = \"pytest tests/test_b.py\"", &["Passed", "Passed tests/test_b.py::test_b"]);
+    check(&project, "command = \"cargo test\"", &["Passed", "Passed demo/tests/calc::adds"]);
     let python = venv().join("bin/python").display().to_string();
     let own = format!("command = \"{python} -m pytest -q -p no:cacheprovider --junitxml=out.xml\"");
-    check(&project, &format!("{own}\nreport = \"out.xml\""), &["Passed", "Passed tests.test_a::test_a"]);
+    check(
+        &project,
+        &format!("{own}\nreport = \"out.xml\""),
+        &["Passed", "Passed tests.test_a::test_a", "Passed tests.test_b::test_b"],
+    );
 }
 
 #[test]
