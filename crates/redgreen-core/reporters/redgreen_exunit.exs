@@ -1,11 +1,17 @@
 # Loaded by `elixir -r` ahead of `mix test --formatter RedgreenExUnit`: tells, line by line in $REDGREEN_REPORT, what
-# happens. The applications of an umbrella each start and finish, one after the other, in the same file.
+# happens, and writes the lines that were reached to $REDGREEN_COVERAGE, if that is set, as lcov. The applications of an
+# umbrella each start and finish, one after the other, in the same file.
 defmodule RedgreenExUnit do
   use GenServer
 
   def init(options) do
     file = File.open!(System.fetch_env!("REDGREEN_REPORT"), [:append, :utf8])
     emit(file, event: "start", runner: "exunit", version: System.version(), seed: options[:seed])
+    if coverage() do
+      :cover.start()
+      :cover.compile_beam_directory(to_charlist(Mix.Project.compile_path()))
+    end
+
     {:ok, file}
   end
 
@@ -41,11 +47,22 @@ defmodule RedgreenExUnit do
   end
 
   def handle_cast({:suite_finished, _}, file) do
+    if coverage(), do: File.write!(coverage(), Enum.map(:cover.modules(), &reached/1))
     emit(file, event: "finish")
     {:noreply, file}
   end
 
   def handle_cast(_, file), do: {:noreply, file}
+
+  defp coverage(), do: System.get_env("REDGREEN_COVERAGE")
+
+  defp reached(module) do
+    {:ok, lines} = :cover.analyse(module, :calls, :line)
+    # A line has a count for each clause on it; line 0 is the compiler's own.
+    lines = Enum.group_by(lines, fn {{_, line}, _} -> line end, fn {_, calls} -> calls end)
+    told = for {line, calls} <- lines, line > 0, do: "DA:#{line},#{Enum.max(calls)}\n"
+    ["SF:#{module.module_info(:compile)[:source]}\n", told, "end_of_record\n"]
+  end
 
   defp place(test) do
     [id: "#{inspect(test.module)} #{test.name}", file: test.tags[:file], line: test.tags[:line]]

@@ -111,7 +111,9 @@ pub fn detect(project: &Path) -> Result<Suite> {
         let failure = Failure::environment(format!("no test framework found in {}", project.display()));
         let looked = FRAMEWORKS.iter().map(|row| format!("{}: looked for {}", row.name, row.looks_for));
         let failure = looked.fold(failure, Failure::evidence);
-        return Err(failure.next("run in the folder that has one of these, or create one").into());
+        return Err(failure
+            .next("run in the folder that has one of these, or set test.command in redgreen.toml")
+            .into());
     }
     Ok(Suite { found })
 }

@@ -3,8 +3,9 @@
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable};
 use super::{Framework, How, Process, file_name};
+use crate::coverage::Format;
 use crate::format::bounded_head;
 use crate::format::stream::{self, Line, Stream};
 use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Status};
@@ -30,6 +31,7 @@ pub const FRAMEWORK: Framework = Framework {
 const REPORTER: Injected =
     Injected { path: "redgreen_exunit.exs", text: include_str!("../../reporters/redgreen_exunit.exs") };
 const STREAM: &str = "stream.jsonl";
+const COVERAGE: &str = "coverage.lcov";
 const COMPILE: &str = "compile";
 /// A tag that no test has: everything is left out, and named.
 const NO_TAG: &str = "redgreen_none";
@@ -72,19 +74,22 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let call = call.args(["--formatter", "RedgreenExUnit", "--formatter", "ExUnit.CLIFormatter"]);
     let call = match selection {
         Selection::All => call,
+        Selection::Coverage => call.env("REDGREEN_COVERAGE", facts.scratch(COVERAGE)),
         Selection::Files(paths) => call.args(paths.iter().filter(|path| path.ends_with("_test.exs")).cloned()),
         Selection::One(id) => {
             let name = split_id(id).map_or(id.as_str(), |(_, name)| name);
             call.args(["--only", &format!("test:{name}")])
         }
         Selection::List => call.args(["--only", NO_TAG]),
-        Selection::Coverage => return Err(Unable::Unsupported("mix exports coverage in a form of Erlang's own")),
     };
     let mut invocation =
         Invocation::new("mix test", call.env("MIX_ENV", "test").env("REDGREEN_REPORT", facts.scratch(STREAM)));
     invocation.inject.push(REPORTER);
     invocation.before.push(Step { name: COMPILE, call: Call::new([mix, "compile"]).env("MIX_ENV", "test") });
     invocation.reports.push(ReportAt::Scratch(STREAM.to_owned()));
+    if *selection == Selection::Coverage {
+        invocation.coverage = Some(CoverageAt { file: COVERAGE.to_owned(), format: Format::Lcov });
+    }
     Ok(invocation)
 }
 

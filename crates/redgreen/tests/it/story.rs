@@ -20,6 +20,8 @@ mod surroundings;
 mod terminal;
 mod verbs;
 
+pub(crate) use crash::is_fast;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

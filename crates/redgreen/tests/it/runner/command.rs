@@ -9,7 +9,7 @@ use redgreen::runner::{Settings, suite};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::Flag;
 
-use super::{Project, settings, shown, venv};
+use super::{Project, is_installed, settings, shown, venv};
 
 const ONE: &str = "<testsuite><testcase classname=\"A\" name=\"a\"/></testsuite>";
 const TWO: &str = "<testsuite><testcase name=\"b\"><failure message=\"no\"/></testcase></testsuite>";
@@ -78,6 +78,17 @@ fn a_plain_call_of_a_runner_has_that_runners_ids() {
         &format!("{own}\nreport = \"out.xml\""),
         &["Passed", "Passed tests.test_a::test_a", "Passed tests.test_b::test_b"],
     );
+}
+
+#[test]
+fn a_script_of_a_package_is_run_by_its_exit_code() {
+    if !is_installed("npm") {
+        return;
+    }
+    let project = Project::new(&[("package.json", r#"{"scripts": {"test": "node check.js"}}"#), ("check.js", "")]);
+    assert_eq!(shown(&project.run()), "Passed\nPassed exit code only: npm run test");
+    project.write("check.js", "throw new Error('no')");
+    assert_eq!(shown(&project.run()), "Failed\nFailed exit code only: npm run test");
 }
 
 #[test]
