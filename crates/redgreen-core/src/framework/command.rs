@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::captured::Captured;
 use super::facts::{Evidence, Folder, LISTED_FOLDERS, Reach};
 use super::invoke::{Call, Invocation, ReportAt, Selection, Unable};
-use super::{FRAMEWORKS, Found, Framework, How, file_name, go, javascript};
+use super::{FRAMEWORKS, Found, Framework, How, file_name, go, javascript, python};
 use crate::format::{junit, tap};
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, Outcome, Report, Status, Test};
 use crate::syntax::glob;
@@ -273,6 +273,7 @@ fn read(format: Format, texts: &[&[u8]], captured: &Captured) -> Report {
         Format::Junit => {
             let documents: Vec<_> = texts.iter().map(|bytes| junit::parse(bytes)).collect();
             junit::add(&mut report, &junit::ANY, &documents, |file| captured.relative(file));
+            report.load_errors.iter_mut().for_each(python::explain);
         }
         Format::Tap => tap::add(&mut report, &texts.iter().map(|bytes| tap::parse(bytes)).collect::<Vec<_>>()),
         Format::GoJson => report = go::parse(&Captured { stdout: texts.concat(), ..captured.clone() }),

@@ -132,6 +132,19 @@ fn junit_is_read_and_must_be_whole() {
 }
 
 #[test]
+fn a_test_that_does_not_load_is_told_in_pytests_junit() {
+    use crate::report::LoadErrorKind::{MissingSymbol, Syntax};
+    for (situation, kind) in [("missing_module", MissingSymbol), ("syntax_error", Syntax)] {
+        let captured = samples::one("pytest", situation).captured();
+        let reports = captured.reports.iter().filter(|(name, _)| name.ends_with(".xml")).cloned().collect();
+        let command = Command::new("make test", Some("*.xml"), None).unwrap();
+        let report = command.parse(&Captured { reports, ..captured });
+        let seen: Vec<_> = report.load_errors.iter().map(|error| (error.kind, error.file.as_deref())).collect();
+        assert_eq!((report.outcome, seen), (Outcome::DidNotCompile, vec![(kind, Some("tests/test_calc.py"))]));
+    }
+}
+
+#[test]
 fn tap_is_read_and_its_plan_must_be_kept() {
     reads(Format::Tap, 0, &["1..2\nok 1 - a\nok 2\n"], "Passed, Passed a, Passed test 2");
     reads(Format::Tap, 1, &["1..2\nok 1 a\nnot ok 2 b\n"], "Failed, Passed a, Failed b");

@@ -36,6 +36,15 @@ fn an_exit_code_carries_a_whole_run_and_is_never_taken_for_a_report() {
 }
 
 #[test]
+fn a_report_carries_a_whole_run_as_a_framework_does() {
+    let line = "python -m pytest -q -p no:cacheprovider --junitxml=out/report.xml && echo done";
+    let story = story(&format!("[test]\ncommand = \"{line}\"\nreport = \"out/*.xml\"\n"));
+    let said = story.redgreen("run --script @kata.toml \"a calculator\"").exits(3).says("red.missing_symbol");
+    assert!(!said.stderr.contains("exit code only") && !said.stderr.contains("refused"), "{}", said.stderr);
+    assert!(!story.git(&format!("ls-tree -r --name-only {}", story.branch())).contains("out/"));
+}
+
+#[test]
 fn the_command_is_the_users_and_not_the_agents() {
     let story = story("[test]\ncommand = \"sh check.sh\"\n");
     let cheat = "[[green]]\ndo = [{ write = \"redgreen.toml\", text = \"[test]\\ncommand = 'true'\" }]\n\n[[green]]\n";
