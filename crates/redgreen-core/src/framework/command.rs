@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::captured::Captured;
-use super::facts::{Evidence, Folder, LISTED_FOLDERS, Reach};
+use super::facts::{Evidence, Folder, Reach};
 use super::invoke::{Call, Invocation, ReportAt, Selection, Unable};
 use super::{FRAMEWORKS, Found, Framework, How, file_name, go, javascript, python};
 use crate::format::{junit, tap};
@@ -128,14 +128,11 @@ const HARMLESS: &[&str] = &[
     "--all",
     "--recursive",
     "./...",
-    ".",
-    "test",
-    "tests",
-    "spec",
-    "test/",
-    "tests/",
-    "spec/",
 ];
+/// Where tests are kept.
+const TEST_FOLDERS: &[&str] = &["test", "tests", "spec", "__tests__"];
+/// To these a path is a place; to the others it is a part of a test's name, or something else.
+const TAKES_PATHS: &[&str] = &["pytest", "vitest", "jest", "mocha", "node", "rspec", "phpunit", "exunit", "bats"];
 
 impl Command {
     /// As a person configured it; what is wrong with it otherwise.
@@ -191,7 +188,11 @@ impl Command {
     pub fn parse(&self, captured: &Captured) -> Report {
         let mut report = match &self.told {
             Told::ByExitCode => self.by_exit_code(captured),
-            Told::OnStdout(format) => read(*format, &[captured.stdout.as_slice()], captured),
+            Told::OnStdout(format) => {
+                let mut report = read(*format, &[captured.stdout.as_slice()], captured);
+                report.finished &= !captured.cut;
+                report
+            }
             Told::InFiles(pattern, format) => {
                 let texts: Vec<&[u8]> = captured.reports.iter().map(|(_, bytes)| bytes.as_slice()).collect();
                 let mut report = read(*format, &texts, captured);
@@ -255,15 +256,23 @@ fn runner(line: &str, root: &Folder) -> Option<(&'static Framework, Vec<String>)
     let calls = CALLS.iter().filter_map(|(call, name)| Some((words.strip_prefix(*call)?, *name)));
     let (rest, name) = calls.min_by_key(|(rest, _)| rest.len())?;
     let row = FRAMEWORKS.iter().find(|row| row.name == name)?;
-    let is_harmless = |word: &&&str| HARMLESS.iter().any(|known| glob::matches(known, word));
-    let files: Vec<&str> =
-        rest.iter().filter(|word| !is_harmless(word)).map(|word| word.trim_start_matches("./")).collect();
-    let named = files.iter().all(|word| !word.starts_with('-') && (row.is_test_file)(word));
-    named.then(|| (row, files.into_iter().map(str::to_owned).collect()))
+    let mut files = Vec::new();
+    for word in rest {
+        let path = word.trim_start_matches("./").trim_end_matches('/');
+        let is_everything = path == "." || TEST_FOLDERS.contains(&path);
+        if HARMLESS.iter().any(|known| glob::matches(known, word)) || (TAKES_PATHS.contains(&name) && is_everything) {
+            continue;
+        }
+        if word.starts_with('-') || !TAKES_PATHS.contains(&name) || !(row.is_test_file)(path) {
+            return None;
+        }
+        files.push(path.to_owned());
+    }
+    Some((row, files))
 }
 
 fn is_test_file(path: &str) -> bool {
-    let in_tests = path.split('/').rev().skip(1).any(|folder| LISTED_FOLDERS.contains(&folder));
+    let in_tests = path.split('/').rev().skip(1).any(|folder| TEST_FOLDERS.contains(&folder));
     in_tests || FRAMEWORKS.iter().any(|row| (row.is_test_file)(path))
 }
 
@@ -276,9 +285,8 @@ fn read(format: Format, texts: &[&[u8]], captured: &Captured) -> Report {
             report.load_errors.iter_mut().for_each(python::explain);
         }
         Format::Tap => tap::add(&mut report, &texts.iter().map(|bytes| tap::parse(bytes)).collect::<Vec<_>>()),
-        Format::GoJson => report = go::parse(&Captured { stdout: texts.concat(), ..captured.clone() }),
+        Format::GoJson => report = go::parse(&Captured { stdout: texts.concat(), cut: false, ..captured.clone() }),
     }
-    report.finished &= !captured.cut;
     report
 }
 
