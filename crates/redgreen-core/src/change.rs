@@ -46,6 +46,9 @@ pub enum Class {
     Submodule,
 }
 
+/// Files that tell us ourselves how tests are run.
+const SETTINGS: &[&str] = &["redgreen.toml", "tdd.properties"];
+
 /// What a path is, going by its name.
 pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -55,7 +58,7 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
         Class::Test
     } else if is_manifest(name) {
         Class::Manifest
-    } else if frameworks.iter().any(|framework| (framework.is_runner_config)(path)) {
+    } else if SETTINGS.contains(&path) || frameworks.iter().any(|framework| (framework.is_runner_config)(path)) {
         Class::RunnerConfig
     } else if is_documentation(path, name) {
         Class::Documentation

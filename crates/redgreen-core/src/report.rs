@@ -44,6 +44,9 @@ pub struct Report {
     pub output_tail: String,
 }
 
+/// How the id of the one test begins whose outcome is a command's exit code, because there is nothing else to go by.
+pub const EXIT_CODE_ONLY: &str = "exit code only: ";
+
 /// How the process ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

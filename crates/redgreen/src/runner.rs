@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
 use redgreen_core::coverage::Coverage;
+use redgreen_core::framework::command::Command;
 use redgreen_core::framework::facts::Facts;
 use redgreen_core::framework::invoke::{Selection, Unable};
 use redgreen_core::framework::{self, FRAMEWORKS, Found, Framework, How};
 use redgreen_core::report::{Outcome, Report};
 
+use crate::config;
 use crate::failure::Failure;
 use crate::process::{Limits, Output, Program, Stop};
 
@@ -61,6 +63,12 @@ const SCRUBBED: &[&str] = &[
     "GOFLAGS",
     "RUBYOPT",
     "SPEC_OPTS",
+    "RUBYLIB",
+    "MT_NO_PLUGINS",
+    "BATS_TEST_RETRIES",
+    "BATS_TEST_TIMEOUT",
+    "MIX_ENV",
+    "ELIXIR_ERL_OPTIONS",
     "JAVA_TOOL_OPTIONS",
     "MAVEN_ARGS",
     "MAVEN_OPTS",
@@ -107,6 +115,12 @@ struct Ran {
     coverage: Option<Coverage>,
 }
 
+/// How a project's tests are run: as its settings say, else as is found out. The settings are the user's, not those of
+/// the folder: in a worktree an agent may have changed them.
+pub fn suite(project: &Path, test: &config::Test) -> Result<Suite> {
+    test.command()?.map_or_else(|| detect(project), |command| Suite::of(project, command))
+}
+
 /// Finds out which frameworks a project's tests need.
 pub fn detect(project: &Path) -> Result<Suite> {
     let found = framework::detect(&facts::folders(project)?);
@@ -114,12 +128,19 @@ pub fn detect(project: &Path) -> Result<Suite> {
         let failure = Failure::environment(format!("no test framework found in {}", project.display()));
         let looked = FRAMEWORKS.iter().map(|row| format!("{}: looked for {}", row.name, row.looks_for));
         let failure = looked.fold(failure, Failure::evidence);
-        return Err(failure.next("run in the folder that has one of these, or create one").into());
+        return Err(failure
+            .next("run in the folder that has one of these, or set test.command in redgreen.toml")
+            .into());
     }
     Ok(Suite { found })
 }
 
 impl Suite {
+    /// What a command runs: a known runner if it is a plain call of one, else the command itself.
+    pub fn of(project: &Path, command: Command) -> Result<Suite> {
+        Ok(Suite { found: vec![command.found(facts::folder(project, "")?)] })
+    }
+
     /// In a few words, such as `pytest + cargo`.
     pub fn describe(&self) -> String {
         self.found.iter().map(|found| found.outward_id(found.row.name)).collect::<Vec<_>>().join(" + ")
@@ -185,6 +206,7 @@ impl Suite {
             ran.report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             ran.report = found.outward(ran.report);
             ran.listed = ran.listed.iter().map(|id| found.outward_id(id)).collect();
+            ran.coverage = ran.coverage.map(|coverage| found.outward_lines(coverage));
             all.push(ran);
         }
         Ok(all)
@@ -205,27 +227,33 @@ struct Run<'a> {
 impl Run<'_> {
     /// `None` when the framework has no such thing as what is selected.
     fn framework(&self, found: &Found, selection: &Selection) -> Result<Option<Ran>> {
-        let process = match &found.row.how {
-            How::Process(process) => process,
-            How::Cargo => return cargo::run(self, selection),
-        };
         let facts = Facts {
             folder: found.folder.clone(),
             root: text(self.workdir)?,
             scratch: text(self.scratch)?,
             tools: facts::tools(found.row.tools, self.project, self.workdir, self.settings),
         };
-        let invocation = match (process.invoke)(&facts, selection) {
+        let invoked = match (&found.row.how, &found.command) {
+            (How::Cargo, _) => return cargo::run(self, selection),
+            (How::Process(process), _) => (process.invoke)(&facts, selection),
+            (How::Command, Some(command)) => command.invoke(selection),
+            (How::Command, None) => return Ok(None),
+        };
+        let invocation = match invoked {
             Ok(invocation) => invocation,
             Err(Unable::Unsupported(_)) => return Ok(None),
             Err(Unable::Missing(missing)) => return Err(invocation::missing(&missing).into()),
         };
         let performed = invocation::perform(self, &facts, &invocation)?;
-        let listed = match selection {
-            Selection::List => (process.list)(&performed.captured),
-            Selection::All | Selection::Files(_) | Selection::One(_) | Selection::Coverage => Vec::new(),
+        let captured = &performed.captured;
+        let (mut report, listed) = match (&found.row.how, &found.command) {
+            (How::Process(process), _) if *selection == Selection::List => {
+                ((process.parse)(captured), (process.list)(captured))
+            }
+            (How::Process(process), _) => ((process.parse)(captured), Vec::new()),
+            (How::Command, Some(command)) => (command.parse(captured), Vec::new()),
+            (How::Cargo | How::Command, _) => return Ok(None),
         };
-        let mut report = (process.parse)(&performed.captured);
         report.command = invocation.shown;
         report.output_tail = tail(&performed.words);
         Ok(Some(Ran { report, listed, coverage: performed.coverage }))

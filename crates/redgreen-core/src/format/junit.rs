@@ -9,8 +9,8 @@ mod dialects;
 
 use dialects::Nameless;
 pub use dialects::{
-    BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST, PHPUNIT, PYTEST, SUREFIRE,
-    XMLRUNNER,
+    ANY, BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST, PHPUNIT, PYTEST,
+    SUREFIRE, XMLRUNNER,
 };
 
 /// A document.

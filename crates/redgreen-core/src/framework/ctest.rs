@@ -82,7 +82,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         configure = configure.args(["-DCMAKE_CXX_FLAGS=--coverage", "-DCMAKE_C_FLAGS=--coverage"]);
         let gcovr = Call::new([gcovr, "--root", ".", "--exclude", "build/", "--cobertura", &facts.scratch(COBERTURA)]);
         invocation.after.push(step("coverage", gcovr));
-        invocation.coverage = Some(CoverageAt { file: COBERTURA.to_owned(), format: Format::Cobertura });
+        invocation.coverage = Some(CoverageAt::new(COBERTURA, Format::Cobertura));
         invocation.stale.push(COUNTS);
     }
     invocation.before.push(step(CONFIGURE, configure));

@@ -177,7 +177,7 @@ fn add(folder: &Folder) -> &'static str {
     }
 }
 
-fn manager(folder: &Folder) -> &'static str {
+pub(super) fn manager(folder: &Folder) -> &'static str {
     let managers = [("bun.lock", "bun"), ("bun.lockb", "bun"), ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")];
     let said = Manifest::of(folder).0.get("packageManager").and_then(Value::as_str).unwrap_or_default().to_owned();
     let named = managers.iter().find(|(_, name)| said.starts_with(name));
@@ -262,7 +262,7 @@ pub(super) fn only(call: Call, name: &str) -> Call {
 
 /// Where the lines that were reached will be.
 pub(super) fn add_coverage(invocation: &mut Invocation) {
-    invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
+    invocation.coverage = Some(CoverageAt::new(COVERAGE_FILE, Format::Lcov));
 }
 
 /// Whether Node finds a package from the project.

@@ -111,7 +111,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     if *selection == Selection::Coverage {
         let installed = facts.tool("cargo-llvm-cov").is_some();
         invocation.after.push(step("coverage", cargo::llvm_cov(installed, &["nextest"], &facts.scratch(LCOV))?));
-        invocation.coverage = Some(CoverageAt { file: LCOV.to_owned(), format: Format::Lcov });
+        invocation.coverage = Some(CoverageAt::new(LCOV, Format::Lcov));
     }
     invocation.call = Call::new([cargo, "nextest", "run"]).args(common).args(["--no-fail-fast"]).args(chosen);
     Ok(invocation)

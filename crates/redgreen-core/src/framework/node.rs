@@ -96,7 +96,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         }
         Selection::List => script.with_paths(call.env("REDGREEN_LIST", "1")),
         Selection::Coverage => {
-            invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
+            invocation.coverage = Some(CoverageAt::new(COVERAGE_FILE, Format::Lcov));
             let lcov = ["--experimental-test-coverage", "--test-reporter=lcov", &destination(COVERAGE_FILE)];
             script.with_paths(call.args(lcov))
         }

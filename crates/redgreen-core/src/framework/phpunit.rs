@@ -81,7 +81,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::Files(paths) => call.args(["--filter", &classes(paths)]),
         Selection::One(id) => call.args(["--filter", &format!("/^{}$/", quoted(id))]),
         Selection::Coverage => {
-            invocation.coverage = Some(CoverageAt { file: COVERAGE.to_owned(), format: Format::Cobertura });
+            invocation.coverage = Some(CoverageAt::new(COVERAGE, Format::Cobertura));
             let call = call.args(["--coverage-cobertura", &facts.scratch(COVERAGE)]);
             call.env("XDEBUG_MODE", "coverage")
         }

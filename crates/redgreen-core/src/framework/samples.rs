@@ -207,7 +207,10 @@ impl Check {
                     compare(&format!("{name} of {id}"), name, seen.unwrap_or_default(), wanted);
                 }
             };
-            let inside = |file: &String| file.strip_prefix(ROOT).map_or(file.as_str(), |rest| &rest[1..]).to_owned();
+            let inside = |file: &String| {
+                let rest = file.strip_prefix(ROOT).map_or(file.as_str(), |rest| &rest[1..]);
+                rest.strip_prefix("./").unwrap_or(rest).to_owned()
+            };
             field("file", test.file.clone(), wanted.file.as_ref().map(inside));
             field("line", test.line.map(|line| line.to_string()), wanted.line.map(|line| line.to_string()));
             field("exception", test.exception.clone(), wanted.exception.clone());

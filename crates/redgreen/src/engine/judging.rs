@@ -9,7 +9,7 @@ use redgreen_core::event::{Event, Kept, Planning};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
-use redgreen_core::report::{Exit, Outcome, Report};
+use redgreen_core::report::{Exit, Flag, Outcome, Report};
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::test_list;
 use redgreen_core::verdict::{Decision, Verdict};
@@ -97,7 +97,7 @@ impl Engine<'_> {
             virtual_env: self.project.environment.virtual_env.clone(),
             path: self.project.environment.path.clone(),
         };
-        runner::detect(&folder)?.run(&folder, &Selection::All, &settings, &self.project.stop)
+        runner::suite(&folder, &self.project.file.test)?.run(&folder, &Selection::All, &settings, &self.project.stop)
     }
 
     pub(super) fn accepted_report(&self) -> Result<Report> {
@@ -130,7 +130,7 @@ impl Engine<'_> {
     fn change(&self, phase: Phase, tree: &str) -> Result<Change> {
         let git = &self.project.git;
         let head = &self.state.progress.head.tree;
-        let suite = runner::detect(&self.worktree().path);
+        let suite = runner::suite(&self.worktree().path, &self.project.file.test);
         let frameworks: Vec<_> = match &suite {
             Ok(suite) => suite.frameworks().collect(),
             // Nothing is found when the agent took the manifest away; the names of tests are still known.
@@ -213,6 +213,9 @@ impl Engine<'_> {
 fn summary(report: &Report) -> String {
     let counts = report.counts();
     let mut said = vec![format!("{} passed", counts.passed)];
+    if report.has(Flag::ExitCodeAlone) {
+        said = vec!["exit code only".to_owned()];
+    }
     for (count, word) in [(counts.failed, "failed"), (counts.skipped, "skipped"), (counts.load_errors, "not loaded")] {
         if count > 0 {
             said.push(format!("{count} {word}"));

@@ -1,8 +1,9 @@
 //! Performs an [`Invocation`]: writes what is injected, takes the steps before, starts the runner, collects what it
 //! left behind. It knows no framework.
 
+use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -39,6 +40,7 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
         inject(run.scratch, injected)?;
     }
     remove_stale(folder, invocation)?;
+    let older = stamps(folder, invocation)?;
     let mut captured = Captured { root: facts.root.clone(), ..Captured::default() };
     let mut words = String::new();
     for step in &invocation.before {
@@ -55,7 +57,7 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
     (captured.exit, captured.cut) = (output.exit, output.cut);
     (captured.stdout, captured.stderr) = (output.stdout, output.stderr);
     for report in &invocation.reports {
-        captured.reports.extend(read_reports(run, folder, report)?);
+        captured.reports.extend(read_reports(run, folder, report, &older)?);
     }
     if captured.reports.is_empty() && captured.exit != Exit::TimedOut {
         require(run, folder, invocation)?;
@@ -66,7 +68,7 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
     let coverage = match &invocation.coverage {
         Some(at) => read_report(&run.scratch.join(&at.file))?
             .and_then(|bytes| Coverage::read(at.format, &bytes))
-            .map(|coverage| coverage.relative_to(&facts.root)),
+            .map(|coverage| coverage.relative_to(at.below.as_ref().unwrap_or(&facts.root))),
         None => None,
     };
     Ok(Performed { captured, coverage, words })
@@ -125,11 +127,15 @@ pub(super) fn missing(missing: &Missing) -> Failure {
 }
 
 /// A report's bytes by its name; one that is too large is as good as none.
-fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt) -> Result<Vec<(String, Vec<u8>)>> {
+fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt, older: &Stamps) -> Result<Vec<(String, Vec<u8>)>> {
     let paths = match report {
         ReportAt::Scratch(name) => vec![(name.clone(), run.scratch.join(name))],
         ReportAt::ScratchTree(pattern) => in_tree(run.scratch, pattern)?,
         ReportAt::Tree(pattern) => in_tree(folder, pattern)?,
+        ReportAt::Fresh(pattern) => {
+            let is_fresh = |path: &PathBuf| stamp(path).is_some_and(|stamp| older.get(path) != Some(&stamp));
+            in_tree(folder, pattern)?.into_iter().filter(|(_, path)| is_fresh(path)).collect()
+        }
     };
     let mut reports = Vec::new();
     for (name, path) in paths {
@@ -153,7 +159,7 @@ pub(super) fn read_report(path: &Path) -> Result<Option<Vec<u8>>> {
 /// What an older run left where this one will write would be taken for its own if it wrote nothing.
 fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
     let reports = invocation.reports.iter().filter_map(|report| match report {
-        ReportAt::Scratch(_) | ReportAt::ScratchTree(_) => None,
+        ReportAt::Scratch(_) | ReportAt::ScratchTree(_) | ReportAt::Fresh(_) => None,
         ReportAt::Tree(pattern) => Some(*pattern),
     });
     for pattern in reports.chain(invocation.stale.iter().copied()) {
@@ -162,6 +168,27 @@ fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What changes whenever a file is written or replaced: who it is, its size, and when it and its entry last changed.
+type Stamp = (u64, u64, (i64, i64), (i64, i64));
+type Stamps = HashMap<PathBuf, Stamp>;
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let facts = fs::metadata(path).ok()?;
+    let (written, changed) = ((facts.mtime(), facts.mtime_nsec()), (facts.ctime(), facts.ctime_nsec()));
+    Some((facts.ino(), facts.len(), written, changed))
+}
+
+/// The files that would be taken for reports of this run if it did not write them.
+fn stamps(folder: &Path, invocation: &Invocation) -> Result<Stamps> {
+    let mut stamps = Stamps::new();
+    for report in &invocation.reports {
+        let ReportAt::Fresh(pattern) = report else { continue };
+        let found = in_tree(folder, pattern)?.into_iter();
+        stamps.extend(found.filter_map(|(_, path)| stamp(&path).map(|stamp| (path, stamp))));
+    }
+    Ok(stamps)
 }
 
 /// The files of the worktree that match, by their path within it.

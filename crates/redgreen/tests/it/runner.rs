@@ -1,13 +1,19 @@
 //! Real runners in small projects: what a person would say of the run is what the report says. pytest and cargo are
 //! here, the others in a file each.
 
+mod bats;
+mod command;
 mod ctest;
+mod exunit;
 mod go;
 mod gradle;
 mod javascript;
 mod maven;
+mod minitest;
 mod nextest;
 mod phpunit;
+mod rspec;
+mod situations;
 mod unittest;
 
 use std::ffi::OsString;
@@ -98,7 +104,7 @@ fn is_fast() -> bool {
 }
 
 /// Whether a runner is on this machine; one that is not is named and its test left out.
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     let installed = std::env::split_paths(&path().unwrap_or_default()).any(|folder| folder.join(program).is_file());
     if !installed {
         #[expect(clippy::print_stderr, reason = "a test that is left out says so")]

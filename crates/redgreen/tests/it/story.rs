@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod beside;
+mod command;
 mod cost;
 mod crash;
 mod disk;
@@ -13,10 +14,13 @@ mod recovery;
 mod repair;
 mod run;
 mod scripts;
+mod several;
 mod stale;
 mod surroundings;
 mod terminal;
 mod verbs;
+
+pub(crate) use crash::is_fast;
 
 use std::collections::BTreeMap;
 use std::fs;
