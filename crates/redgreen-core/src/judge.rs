@@ -99,17 +99,7 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     let sabotage = !others.is_clean();
     reasons.extend(others.reasons(Code::RedOthersFail, Code::RedOthersFail, Code::RedTestsVanished));
 
-    match after.outcome {
-        Outcome::TimedOut => reasons.push(Reason::plain(Code::RedTimedOut)),
-        Outcome::Crashed => reasons.push(crashed(Code::RedCrashed, after)),
-        Outcome::Passed
-        | Outcome::Failed
-        | Outcome::Errored
-        | Outcome::Skipped
-        | Outcome::DidNotCompile
-        | Outcome::NoTests
-        | Outcome::UsageError => {}
-    }
+    reasons.extend(unfinished(after, Code::RedTimedOut, Code::RedCrashed));
     reasons.extend(denied_failures(before, after, Code::RedCrashed));
 
     let fresh: Vec<&Test> = after.tests.iter().filter(|test| is_fresh(before, change, test)).collect();
@@ -157,18 +147,7 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
     reasons.extend(changed_config(change, Code::GreenConfigChanged));
     let tampered = !reasons.is_empty();
 
-    let incomplete = match after.outcome {
-        Outcome::TimedOut => Some(Reason::plain(Code::GreenTimedOut)),
-        Outcome::Crashed => Some(crashed(Code::GreenReportIncomplete, after)),
-        Outcome::Passed
-        | Outcome::Failed
-        | Outcome::Errored
-        | Outcome::Skipped
-        | Outcome::DidNotCompile
-        | Outcome::NoTests
-        | Outcome::UsageError => None,
-    };
-    reasons.extend(incomplete);
+    reasons.extend(unfinished(after, Code::GreenTimedOut, Code::GreenReportIncomplete));
     let new_errors: Vec<&LoadError> =
         after.load_errors.iter().filter(|error| !known_load_error(before, error)).collect();
     reasons.extend(bounded(
@@ -195,7 +174,10 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
     let standing = Standing { kept: kept(before, after), reached: reached.passing };
     let mut verdict = if reasons.is_empty() {
         let counts = after.counts();
-        Verdict::accepted(Reason::new(Code::GreenPasses, format!("{} pass, none is missing", counts.passed)))
+        Verdict::accepted(Reason::new(
+            Code::GreenPasses,
+            format!("{} passed, none is missing", count(counts.passed, "test")),
+        ))
     } else {
         Verdict::refused(reasons)
     };
@@ -227,23 +209,18 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     ));
     let new_failures = after.tests.iter().filter(|test| test.status.is_failure() && before.test(&test.id).is_none());
     reasons.extend(bounded(new_failures.map(|test| failure(Code::RefactorRegression, test)).collect()));
-    match after.outcome {
-        Outcome::TimedOut | Outcome::Crashed => reasons.push(crashed(Code::RefactorReportIncomplete, after)),
-        Outcome::Passed
-        | Outcome::Failed
-        | Outcome::Errored
-        | Outcome::Skipped
-        | Outcome::DidNotCompile
-        | Outcome::NoTests
-        | Outcome::UsageError => {}
-    }
+    reasons.extend(unfinished(after, Code::RefactorReportIncomplete, Code::RefactorReportIncomplete));
     if reasons.is_empty() {
         reasons.extend(contradiction(before, after, Code::RefactorReportIncomplete));
     }
     if reasons.is_empty() {
         Verdict::accepted(Reason::new(
             Code::RefactorKept,
-            format!("{} files changed, {} tests still pass", change.paths.len(), after.counts().passed),
+            format!(
+                "{} changed, and {} still passing",
+                count(change.paths.len(), "file"),
+                count(after.counts().passed, "test")
+            ),
         ))
     } else {
         Verdict::refused(reasons)
@@ -498,10 +475,7 @@ fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> 
     let failures_now = after.tests.iter().any(|test| test.status.is_failure());
     if clean_before && !failures_now && after.exit != Exit::Code(0) {
         let outside = after.errors_outside.first().map_or("no test says why", String::as_str);
-        return Some(Reason::new(
-            code,
-            format!("every test passes, and the run ends with {:?}: {outside}", after.exit),
-        ));
+        return Some(Reason::new(code, format!("every test passes, and the run ends with {}: {outside}", after.exit)));
     }
     None
 }
@@ -509,6 +483,21 @@ fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> 
 fn denied_failures(before: &Report, after: &Report, code: Code) -> Option<Reason> {
     (after.has(Flag::ExitCodeContradicts) && !before.has(Flag::ExitCodeContradicts))
         .then(|| Reason::new(code, "the report holds failures, and the exit code says there are none"))
+}
+
+/// The run did not come to its end.
+fn unfinished(after: &Report, timed_out: Code, ended_early: Code) -> Option<Reason> {
+    match after.outcome {
+        Outcome::TimedOut => Some(Reason::new(timed_out, format!("the suite did not end in time: {}", after.command))),
+        Outcome::Crashed => Some(crashed(ended_early, after)),
+        Outcome::Passed
+        | Outcome::Failed
+        | Outcome::Errored
+        | Outcome::Skipped
+        | Outcome::DidNotCompile
+        | Outcome::NoTests
+        | Outcome::UsageError => None,
+    }
 }
 
 fn crashed(code: Code, after: &Report) -> Reason {
@@ -520,7 +509,7 @@ fn crashed(code: Code, after: &Report) -> Reason {
         .take(REASONS_MAX)
         .collect();
     let who = if unfinished.is_empty() { String::new() } else { format!(", in {}", unfinished.join(", ")) };
-    Reason::new(code, format!("the run ended early ({:?}){who}", after.exit))
+    Reason::new(code, format!("the run ended early ({}){who}", after.exit))
 }
 
 fn failure(code: Code, test: &Test) -> Reason {
@@ -539,9 +528,18 @@ fn bounded(mut reasons: Vec<Reason>) -> Vec<Reason> {
     reasons
 }
 
+/// `1 test`, `2 tests`.
+fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The line that decides: the first one, with what was compared where the runner puts that below it.
 fn first_line(message: &str) -> String {
     const LINE_CHARS_MAX: usize = 200;
-    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no message");
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("no message");
+    let compared: Vec<&str> = lines.filter(|line| line.starts_with("left:") || line.starts_with("right:")).collect();
+    let line = if compared.is_empty() { first.to_owned() } else { format!("{first} ({})", compared.join(", ")) };
     line.chars().take(LINE_CHARS_MAX).collect()
 }
 

@@ -4,6 +4,7 @@
 //! parsers in `framework` fill in what they saw; [`Report::conclude`] alone says what it amounts to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,17 @@ pub enum Exit {
     Signal(i32),
     /// Our own time limit was reached and the process group was killed.
     TimedOut,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::NotStarted => out.write_str("not started"),
+            Exit::Code(code) => write!(out, "exit {code}"),
+            Exit::Signal(signal) => write!(out, "signal {signal}"),
+            Exit::TimedOut => out.write_str("timed out"),
+        }
+    }
 }
 
 /// What the run amounts to.

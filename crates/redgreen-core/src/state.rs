@@ -190,27 +190,13 @@ pub struct Illegal {
 impl State {
     /// The state after a run's first event.
     pub fn begin(event: &Event) -> Result<Self, Illegal> {
-        match event {
-            Event::Started { run } => Ok(Self::new(run, &run.base, Situation::Measuring { then: Phase::Plan })),
-            Event::Adopted { run, head, handoff } => Ok(Self::adopted(run, head, handoff)),
-            Event::Prepared { .. }
-            | Event::Measured { .. }
-            | Event::Turned { .. }
-            | Event::Judged { .. }
-            | Event::Linted { .. }
-            | Event::Paused
-            | Event::Restored { .. }
-            | Event::Recorded { .. }
-            | Event::Committed { .. }
-            | Event::Noted { .. }
-            | Event::Left { .. }
-            | Event::Resumed { .. }
-            | Event::RolledBack { .. }
-            | Event::Decided { .. }
-            | Event::MergeBlocked { .. }
-            | Event::Merged { .. }
-            | Event::Discarded { .. } => Err(Illegal { event: event.name(), situation: "not begun" }),
+        if let Event::Started { run } = event {
+            return Ok(Self::new(run, &run.base, Situation::Measuring { then: Phase::Plan }));
         }
+        if let Event::Adopted { run, head, handoff } = event {
+            return Ok(Self::adopted(run, head, handoff));
+        }
+        Err(Illegal { event: event.name(), situation: "not begun" })
     }
 
     /// The state after `event`, which was recorded at `at` (seconds since 1970).
@@ -327,41 +313,23 @@ impl State {
         state
     }
 
+    /// Keeps the books: time, money, turns and reports.
     fn count(&mut self, event: &Event) {
-        match event {
-            Event::Turned { role, cost, took_ms, .. } => {
-                *self.turns.entry(*role).or_default() += 1;
-                self.spent.work_ms += took_ms;
-                self.spent.tokens += cost.tokens.unwrap_or(0);
-                self.spent.microdollars += cost.microdollars.unwrap_or(0);
-                if cost.tokens.is_none() && cost.microdollars.is_none() {
-                    self.spent.unknown_turns += 1;
-                }
-            }
-            Event::Measured { took_ms, .. } => {
-                self.reports += 1;
-                self.spent.work_ms += took_ms;
-            }
-            Event::Judged { took_ms, report, .. } => {
-                self.reports += u32::from(report.is_some());
-                self.spent.work_ms += took_ms;
-            }
-            Event::Linted { took_ms, .. } => self.spent.work_ms += took_ms,
-            Event::Started { .. }
-            | Event::Adopted { .. }
-            | Event::Prepared { .. }
-            | Event::Paused
-            | Event::Restored { .. }
-            | Event::Recorded { .. }
-            | Event::Committed { .. }
-            | Event::Noted { .. }
-            | Event::Left { .. }
-            | Event::Resumed { .. }
-            | Event::RolledBack { .. }
-            | Event::Decided { .. }
-            | Event::MergeBlocked { .. }
-            | Event::Merged { .. }
-            | Event::Discarded { .. } => {}
+        if let Event::Turned { took_ms, .. }
+        | Event::Measured { took_ms, .. }
+        | Event::Judged { took_ms, .. }
+        | Event::Linted { took_ms, .. } = event
+        {
+            self.spent.work_ms = self.spent.work_ms.saturating_add(*took_ms);
+        }
+        if let Event::Turned { role, cost, .. } = event {
+            *self.turns.entry(*role).or_default() += 1;
+            self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
+            self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
+            self.spent.unknown_turns += u32::from(cost.tokens.is_none() && cost.microdollars.is_none());
+        }
+        if let Event::Measured { .. } | Event::Judged { report: Some(_), .. } = event {
+            self.reports += 1;
         }
     }
 

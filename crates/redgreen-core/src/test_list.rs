@@ -112,7 +112,7 @@ pub fn judge(answer: &str, text: Option<&str>, strays: &[String]) -> Planned {
         Ok(next) if reasons.is_empty() => {
             let reason = match &next {
                 Some(test) => Reason::new(Code::PlanSelected, format!("next: {}", test.description)),
-                None => Reason::new(Code::PlanFinished, format!("all {} boxes are ticked", list.items.len())),
+                None => Reason::new(Code::PlanFinished, format!("every box is ticked, {} in all", list.items.len())),
             };
             planned.verdict = Verdict::accepted(reason);
             planned.next = next;

@@ -4,6 +4,7 @@ mod about;
 mod bench;
 mod decide;
 mod demo;
+mod doctor;
 mod history;
 mod init;
 mod repair_notes;
@@ -12,6 +13,7 @@ mod rollback;
 mod run;
 mod salvage;
 mod status;
+mod test;
 mod why;
 
 use std::panic;
@@ -32,28 +34,34 @@ use crate::process::{Interrupted, Stop};
 use crate::view::{self, Printer};
 use redgreen_core::state::State;
 
+/// Options that every verb has stand apart from its own.
+const EVERYWHERE: &str = "Everywhere";
+
 #[derive(Parser, Debug)]
 #[command(
     name = "redgreen",
     version,
     about = "Has AI agents develop software test-first, and judges every step with the real test runner",
-    after_help = "Examples:\n  redgreen demo                                    see it work, in a scratch folder\n  \
-                  redgreen run --script kata.toml \"add roman numerals\"\n  redgreen status\n  redgreen approve\n\n\
-                  Exit codes: 0 done, 1 a \"no\", 2 usage, 3 waiting for a human, 4 environment, 5 budget spent, \
-                  70 a bug of ours, 130 interrupted"
+    after_help = "Examples:\n  \
+                  redgreen demo                                          see it work, in a scratch folder\n  \
+                  redgreen run --script kata.toml \"add roman numerals\"  develop it on a branch of its own\n  \
+                  redgreen why                                           where it stands, and why\n  \
+                  redgreen approve                                       merge it\n\n\
+                  Exit codes: 0 done, 1 a \"no\" (gave up, aborted), 2 usage, 3 waiting for a human, \
+                  4 environment (git, test runner, agent), 5 budget spent, 70 a bug of ours, 130 interrupted"
 )]
 struct Cli {
     /// Work as if started in this folder
-    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     directory: Option<PathBuf>,
     /// Answer in JSON: one versioned object a line
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = EVERYWHERE)]
     color: Color,
     /// Say nothing on the way to the answer
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     quiet: bool,
     #[command(subcommand)]
     verb: Verb,
@@ -79,11 +87,16 @@ enum Verb {
     Salvage(salvage::Args),
     RepairNotes(repair_notes::Args),
     Init(init::Args),
+    Test(test::Args),
+    Doctor(doctor::Args),
     Demo(demo::Args),
     Bench(bench::Args),
     Completions(about::CompletionsArgs),
     Man(about::ManArgs),
 }
+
+/// How much of a long reason the last words repeat; `redgreen why` has more.
+const OUTCOME_LINES_MAX: usize = 6;
 
 /// What a verb works with.
 struct Desk {
@@ -141,6 +154,8 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Salvage(args) => args.perform(&desk),
         Verb::RepairNotes(args) => args.perform(&desk),
         Verb::Init(args) => args.perform(&desk),
+        Verb::Test(args) => args.perform(&desk),
+        Verb::Doctor(args) => args.perform(&desk),
         Verb::Demo(args) => args.perform(&desk),
         Verb::Bench(args) => args.perform(&desk),
         Verb::Completions(args) => Ok(args.perform(&desk, Cli::command())),
@@ -167,13 +182,21 @@ impl Desk {
 
     /// The last words about a run that stopped.
     fn stopped(&self, stopped: &Stopped) {
+        self.stopped_with(stopped, &view::outcome(&stopped.outcome));
+    }
+
+    /// The same, where the verb has better words for it than the outcome.
+    fn stopped_with(&self, stopped: &Stopped, words: &str) {
         let next = ops::status::next_command(&stopped.state, false);
-        let mut text = format!("run {}  {}\n", stopped.folder.id, view::outcome(&stopped.outcome));
-        view::field(&mut text, "branch", &branch_line(stopped));
         let spent = &stopped.state.spent;
-        view::field(&mut text, "spent", &view::cost(spent.tokens, spent.microdollars, 0));
-        view::field(&mut text, "kept in", &stopped.folder.path.display().to_string());
-        text.push_str(&view::next_line(&next));
+        let rows = [
+            ("branch", branch_line(stopped)),
+            ("spent", view::cost(spent.tokens, spent.microdollars, 0)),
+            ("journal", stopped.folder.path.display().to_string()),
+        ];
+        let rows = rows.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let outcome = view::clip(words, OUTCOME_LINES_MAX).replace('\n', "\n  ");
+        let text = format!("run {}  {outcome}\n{}", stopped.folder.id, view::block(&rows, &next));
         let answer =
             ops::status::Status { version: 1, runs: vec![ops::status::overview(&stopped.folder, &stopped.state)] };
         self.printer.answer(&text, &answer);
@@ -211,8 +234,23 @@ fn listen(stop: &Stop) -> Result<()> {
 }
 
 fn usage(error: &clap::Error) -> Code {
-    error.print().ok();
-    if error.use_stderr() { Code::Usage } else { Code::Done }
+    if !error.use_stderr() {
+        error.print().ok();
+        return Code::Done;
+    }
+    // Nothing was parsed, and a program that asked for JSON still has to be able to read the answer.
+    let json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+    if json {
+        let text = error.render().to_string();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let what = lines.next().unwrap_or_default().trim_start_matches("error: ");
+        let failure = Failure::usage(what).next("redgreen --help");
+        let failure = lines.filter(|line| !line.starts_with("For more")).fold(failure, Failure::evidence);
+        Printer { json, quiet: false }.failure(&failure);
+    } else {
+        error.print().ok();
+    }
+    Code::Usage
 }
 
 fn explain(error: &anyhow::Error, printer: Printer) -> Code {

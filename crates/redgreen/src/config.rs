@@ -16,6 +16,8 @@ use crate::process::Program;
 /// The project's own settings, from its root.
 pub const FILE: &str = "redgreen.toml";
 const FILE_BYTES_MAX: u64 = 1 << 20;
+/// A key with more wrong letters than this is not thought to be a slip.
+const TYPOS_MAX: usize = 3;
 
 /// `redgreen.toml`, as written. Unknown keys are errors.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -136,7 +138,15 @@ impl File {
         if length > FILE_BYTES_MAX {
             return Err(Failure::usage(format!("{FILE} has {length} bytes; at most {FILE_BYTES_MAX} are read")).into());
         }
-        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let before =
+                String::from_utf8_lossy(error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default());
+            let (line, column) = place(&before, before.len());
+            Failure::usage(format!("{FILE} cannot be used"))
+                .evidence(format!("{FILE}:{line}:{column}: not UTF-8"))
+                .next(format!("save {FILE} as UTF-8"))
+        })?;
         Self::parse(&text)
     }
 
@@ -144,7 +154,7 @@ impl File {
         toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
             let (line, column) = place(text, error.span().map_or(0, |span| span.start));
             Failure::usage(format!("{FILE} cannot be used"))
-                .evidence(format!("{FILE}:{line}:{column}: {}", error.message()))
+                .evidence(format!("{FILE}:{line}:{column}: {}", complaint(error.message())))
                 .next(format!("correct {FILE}; `redgreen init --print` shows every setting"))
                 .into()
         })
@@ -171,7 +181,9 @@ impl File {
         }
         if let Some(iterations) = self.max_iterations {
             if iterations == 0 {
-                return Err(Failure::usage(format!("max-iterations in {FILE} is 0; GREEN needs at least 1")).into());
+                return Err(Failure::usage(format!("max-iterations in {FILE} is 0; GREEN needs at least 1"))
+                    .next(format!("correct max-iterations in {FILE}"))
+                    .into());
             }
             policy.iterations_max = iterations;
         }
@@ -208,9 +220,9 @@ impl File {
 pub fn worktree_root(file: &File, environment: &Environment) -> Result<PathBuf> {
     if let Some(root) = environment.worktrees.clone().or_else(|| file.worktree.root.clone()) {
         if !root.is_absolute() {
-            return Err(
-                Failure::usage(format!("the folder for worktrees, {}, has to be absolute", root.display())).into()
-            );
+            return Err(Failure::usage(format!("the folder for worktrees, {}, has to be absolute", root.display()))
+                .next(format!("correct worktree.root in {FILE}, or REDGREEN_WORKTREES"))
+                .into());
         }
         return Ok(root);
     }
@@ -227,19 +239,39 @@ pub fn setup_program(line: &str, worktree: &Path) -> Program {
 }
 
 pub fn milliseconds(seconds: f64, name: &str) -> Result<u64> {
-    const SECONDS_MAX: f64 = 1e9;
-    if !(0.0..=SECONDS_MAX).contains(&seconds) {
-        return Err(
-            Failure::usage(format!("{name} is {seconds}; it has to be between 0 and {SECONDS_MAX} seconds")).into()
-        );
-    }
+    in_range(seconds, name, "seconds")?;
     Ok(u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX))
 }
 
 pub fn microdollars(usd: f64, name: &str) -> Result<u64> {
+    in_range(usd, name, "dollars")?;
     // A dollar has as many microdollars as a second has microseconds, and Duration converts without a bare cast.
-    milliseconds(usd, name)?;
     Ok(u64::try_from(Duration::from_secs_f64(usd).as_micros()).unwrap_or(u64::MAX))
+}
+
+fn in_range(value: f64, name: &str, unit: &str) -> Result<()> {
+    const MAX: f64 = 1e9;
+    if (0.0..=MAX).contains(&value) {
+        return Ok(());
+    }
+    let place = if name.starts_with("--") { "" } else { " in redgreen.toml" };
+    Err(Failure::usage(format!("{name} is {value}; it has to be between 0 and {MAX} {unit}"))
+        .next(format!("correct {name}{place}"))
+        .into())
+}
+
+/// What the parser says of a fault; for a key nobody knows, the one that was probably meant instead of all there are.
+fn complaint(message: &str) -> String {
+    let mut words = message.split('`').skip(1).step_by(2);
+    let meant = match words.next() {
+        Some(name) if message.starts_with("unknown field") => words
+            .map(|key| (strsim::osa_distance(name, key), key))
+            .filter(|(typos, key)| *typos <= TYPOS_MAX.min(key.len() / 2))
+            .min()
+            .map(|(_, key)| format!("unknown key `{name}`; did you mean `{key}`?")),
+        _ => None,
+    };
+    meant.unwrap_or_else(|| message.trim().replace("unknown field", "unknown key"))
 }
 
 /// Line and column, counted from 1, of a byte in a text.
@@ -257,11 +289,11 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_used_says_where_and_why() {
         for (text, words) in [
-            ("max-retrys = 3", "redgreen.toml:1:1: unknown field `max-retrys`"),
+            ("max-retrys = 3", "redgreen.toml:1:1: unknown key `max-retrys`; did you mean `max-retries`?"),
             ("\nmax-retries = \"three\"", "redgreen.toml:2:15: invalid type: string"),
             ("[worktree]\nsetup = \"npm ci\"", "redgreen.toml:2:9: invalid type: string"),
             ("max-retries = ", "redgreen.toml:1:15: "),
-            ("[timeout]\nblue = 3", "redgreen.toml:2:1: unknown field `blue`"),
+            ("[timeout]\nblue = 3", "redgreen.toml:2:1: unknown key `blue`, expected one of"),
         ] {
             let error = File::parse(text).unwrap_err();
             let failure = error.downcast_ref::<Failure>().unwrap();

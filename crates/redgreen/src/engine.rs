@@ -4,6 +4,7 @@
 
 mod judging;
 mod landing;
+mod stale;
 mod turning;
 
 use std::path::{Path, PathBuf};
@@ -102,6 +103,10 @@ impl<'a> Engine<'a> {
                 Err(error) if error.is::<Interrupted>() => {}
                 Err(error) => return Err(error),
             }
+        }
+        // Last of all, so that a run that was killed before it was left is still found.
+        if self.state.is_over() {
+            self.project.store.close(&self.folder)?;
         }
         self.state.left.clone().context("the engine stopped without a reason")
     }

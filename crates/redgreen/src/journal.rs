@@ -3,22 +3,26 @@
 
 mod store;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::state::State;
 use serde::{Deserialize, Serialize};
 
-pub use store::{RunFolder, Store};
+pub use store::{RunFolder, Store, is_run_id};
 
 use crate::failure::Failure;
 
 const VERSION: u32 = 1;
 const FILE: &str = "journal.jsonl";
 const LOCK: &str = "lock";
+const LOCK_PATIENCE: Duration = Duration::from_millis(200);
+const LOCK_POLL: Duration = Duration::from_millis(5);
 
 /// One line of the journal, and of `--json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -180,6 +184,11 @@ pub fn read(folder: &RunFolder) -> Result<(Option<State>, Vec<Line>)> {
     Ok((replay(&lines, &path)?, lines))
 }
 
+/// The file that a run's journal is in.
+pub fn path(folder: &RunFolder) -> PathBuf {
+    folder.path.join(FILE)
+}
+
 /// Whether some process works on the run now.
 pub fn is_busy(folder: &RunFolder) -> bool {
     File::open(folder.path.join(LOCK)).is_ok_and(|file| file.try_lock_shared().is_err())
@@ -193,14 +202,21 @@ fn lock(folder: &RunFolder) -> Result<File> {
         .truncate(false)
         .open(&path)
         .with_context(|| format!("open lock {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => {
-            Err(Failure::environment(format!("another redgreen is at work on run {}", folder.id))
-                .next(format!("redgreen status {}", folder.id))
-                .into())
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            // Whoever asks whether the run is busy holds the lock for a moment.
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOCK_POLL),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::environment(format!("another redgreen is at work on run {}", folder.id))
+                    .next(format!("redgreen status {}", folder.id))
+                    .into());
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("take lock {}", path.display()));
+            }
         }
-        Err(std::fs::TryLockError::Error(error)) => Err(error).with_context(|| format!("take lock {}", path.display())),
     }
 }
 
@@ -243,10 +259,12 @@ fn replay(lines: &[Line], path: &Path) -> Result<Option<State>> {
 }
 
 fn damaged(path: &Path, line: u64, why: &str) -> anyhow::Error {
+    let folder = path.parent().unwrap_or(path);
+    let id = folder.file_name().unwrap_or_default().to_string_lossy();
     Failure::environment(format!("the journal {} is damaged in line {line}", path.display()))
         .evidence(why.to_owned())
-        .evidence("the commits and notes of the run are in git and are not affected")
-        .next("move that folder away, then: redgreen resume (it goes on from the last note)")
+        .evidence("the commits and notes of the run are in git and are not affected; it can go on from its last note")
+        .next(format!("mv '{}' ~/{id}.damaged, then: redgreen resume {id}", folder.display()))
         .into()
 }
 

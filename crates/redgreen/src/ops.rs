@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod decide;
 pub mod demo;
+pub mod doctor;
 pub mod history;
 pub mod init;
 pub mod notes;
@@ -12,6 +13,7 @@ pub mod rollback;
 pub mod run;
 pub mod salvage;
 pub mod status;
+pub mod test;
 pub mod why;
 
 use std::path::Path;
@@ -28,6 +30,9 @@ use crate::failure::{Code, Failure};
 use crate::git::Git;
 use crate::journal::{self, KillAt, RunFolder, Store};
 use crate::process::Stop;
+
+/// How a run is begun.
+pub const BEGIN: &str = "redgreen run --script FILE \"<what to build>\"";
 
 /// Where a run stands after a verb has worked on it.
 #[derive(Debug)]
@@ -70,6 +75,10 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
         return project.store.find(id);
     }
     let mut open = project.store.open()?;
+    if open.len() > 1 {
+        project.clear_stale(None);
+        open = project.store.open()?;
+    }
     match (open.pop(), open.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(last), false) => {
@@ -77,7 +86,10 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
             let failure = open.iter().fold(failure, |failure, run| failure.evidence(run.id.clone()));
             Err(failure.evidence(last.id).next("redgreen status").into())
         }
-        (None, _) => Err(Failure::usage("no run is open here").next("redgreen run \"<what to build>\"").into()),
+        (None, _) if project.store.latest().is_none() => {
+            Err(Failure::usage("there is no run here yet").next(BEGIN).into())
+        }
+        (None, _) => Err(Failure::usage("no run is open here").next(BEGIN).into()),
     }
 }
 
@@ -93,7 +105,7 @@ fn agent(project: &Project, flag: Option<&Path>, folder: Option<&RunFolder>) -> 
         .ok_or_else(|| {
             Failure::usage("no agent is named")
                 .evidence("this version works with the scripted agent: a file that says what to write in each phase")
-                .next("redgreen run --script FILE \"<what to build>\", or see it work: redgreen demo")
+                .next(format!("{BEGIN}, or see it work: redgreen demo"))
         })?;
     let script = Script::read(&script)?;
     let text = script.text().to_owned();

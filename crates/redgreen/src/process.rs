@@ -1,19 +1,21 @@
 //! The one door to other programs: started in a process group of their own, with bounded time and bounded output, and
 //! gone with all their children when they are done or we are.
 
+mod pipes;
+
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use pipes::Pipes;
 use redgreen_core::report::Exit;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// How long a process may take to end after SIGTERM before SIGKILL follows.
 const TERM_GRACE: Duration = Duration::from_millis(500);
@@ -22,7 +24,8 @@ const TERM_GRACE: Duration = Duration::from_millis(500);
 const DRAIN_GRACE: Duration = Duration::from_millis(300);
 /// How often a running program is checked against its time limit and the user's Ctrl-C.
 const POLL: Duration = Duration::from_millis(25);
-const READ_BYTES: usize = 64 << 10;
+/// How soon we look again at a program that has closed its pipes; the pause grows up to the one above.
+const NAP_MIN: Duration = Duration::from_micros(100);
 
 /// A program about to be started. Nothing is inherited by accident: stdin is empty unless given.
 #[derive(Clone, Debug)]
@@ -194,20 +197,19 @@ impl Program {
         let mut child = self.spawn()?;
         let group = Pid::from_child(&child);
         stop.working(group);
-        let stdout = collect(child.stdout.take(), limits.output_bytes_max);
-        let stderr = collect(child.stderr.take(), limits.output_bytes_max);
-        feed(child.stdin.take(), &self.stdin);
-        let ended = wait(child, group, started + limits.wall, stop);
+        let served = Pipes::of(&mut child, &self.stdin, limits.output_bytes_max).and_then(|mut pipes| {
+            let ended = attend(&mut child, &mut pipes, started + limits.wall, stop)?;
+            Ok((pipes, ended))
+        });
         // Children that outlived their parent go too; an empty group is not an error.
         kill_process_group(group, Signal::KILL).ok();
         stop.done(group);
-        let (status, exit) = ended?;
+        let (mut pipes, (status, exit)) = served?;
         if stop.requested() && exit != Exit::TimedOut && status.is_none_or(|status| !status.success()) {
             return Err(Interrupted.into());
         }
-        let drained = Instant::now() + DRAIN_GRACE;
-        let (stdout, stdout_cut) = stdout.take(drained);
-        let (stderr, stderr_cut) = stderr.take(drained);
+        drain(&mut pipes);
+        let [(stdout, stdout_cut), (stderr, stderr_cut)] = pipes.into_kept();
         Ok(Output { exit, stdout, stderr, cut: stdout_cut || stderr_cut, wall: started.elapsed() })
     }
 
@@ -230,6 +232,28 @@ impl Program {
     }
 }
 
+/// The most memory this process ever held; absent where the system does not tell.
+pub fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+/// Kills every program that was started with this in its environment, and its children: those of a process of ours that
+/// was killed itself, and could not see to it. Only Linux tells; elsewhere they live on.
+pub fn kill_marked(name: &str, value: &str) {
+    let mark = format!("{name}={value}");
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        let marked = std::fs::read(entry.path().join("environ"))
+            .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|setting| setting == mark.as_bytes()));
+        if let (Some(pid), true) = (pid, marked) {
+            kill_process(pid, Signal::KILL).ok();
+        }
+    }
+}
+
 fn quote(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
@@ -240,110 +264,66 @@ fn quote(word: &OsStr) -> String {
     }
 }
 
-/// Waits for the end without blocking for longer than a poll; kills the group when its time is up.
-fn wait(mut child: Child, group: Pid, deadline: Instant, stop: &Stop) -> Result<(Option<ExitStatus>, Exit)> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || sender.send(child.wait()).ok());
-    loop {
-        let slice = deadline.saturating_duration_since(Instant::now()).min(POLL);
-        match receiver.recv_timeout(slice) {
-            Ok(status) => {
-                let status = status.context("wait for a program")?;
-                let exit = match (status.code(), status.signal()) {
-                    (Some(code), _) => Exit::Code(code),
-                    (None, signal) => Exit::Signal(signal.unwrap_or_default()),
-                };
-                return Ok((Some(status), exit));
-            }
-            Err(_) if Instant::now() >= deadline => {
-                end_group(group, &receiver);
-                return Ok((None, Exit::TimedOut));
-            }
-            Err(_) if stop.requested() => {
-                end_group(group, &receiver);
-                return Ok((None, Exit::Signal(Signal::TERM.as_raw())));
-            }
-            Err(_) => {}
-        }
-    }
-}
-
-fn end_group<T>(group: Pid, ended: &mpsc::Receiver<T>) {
-    kill_process_group(group, Signal::TERM).ok();
-    if ended.recv_timeout(TERM_GRACE).is_err() {
-        kill_process_group(group, Signal::KILL).ok();
-        ended.recv_timeout(TERM_GRACE).ok();
-    }
-}
-
-fn feed(pipe: Option<impl Write + Send + 'static>, bytes: &[u8]) {
-    let Some(mut pipe) = pipe else { return };
-    let bytes = bytes.to_vec();
-    // A program that does not read its input closes the pipe: its choice, not our error.
-    thread::spawn(move || pipe.write_all(&bytes).ok());
-}
-
-/// The head and the tail of a stream, so that gigabytes of output cost no memory.
-#[derive(Default)]
-struct Kept {
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    cut: bool,
-}
-
-struct Collected {
-    kept: Arc<Mutex<Kept>>,
-    ended: mpsc::Receiver<()>,
-}
-
-fn collect(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Collected {
-    let kept = Arc::new(Mutex::new(Kept::default()));
-    let (sender, ended) = mpsc::channel();
-    if let Some(mut pipe) = pipe {
-        let kept = Arc::clone(&kept);
-        thread::spawn(move || {
-            let mut buffer = vec![0; READ_BYTES];
-            while let Ok(count) = pipe.read(&mut buffer) {
-                if count == 0 {
-                    break;
-                }
-                if let (Ok(mut kept), Some(bytes)) = (kept.lock(), buffer.get(..count)) {
-                    kept.push(bytes, bytes_max / 2);
-                }
-            }
-            drop(sender);
-        });
-    }
-    Collected { kept, ended }
-}
-
-impl Kept {
-    fn push(&mut self, bytes: &[u8], half: usize) {
-        let room = half.saturating_sub(self.head.len()).min(bytes.len());
-        let (head, tail) = bytes.split_at(room);
-        self.head.extend_from_slice(head);
-        self.tail.extend_from_slice(tail);
-        // Twice the limit before cutting, so that a flood is not copied once per read.
-        if self.tail.len() > 2 * half {
-            self.tail.drain(..self.tail.len() - half);
-            self.cut = true;
-        }
-    }
-}
-
-impl Collected {
-    fn take(self, deadline: Instant) -> (Vec<u8>, bool) {
-        // Ends with an error when the reader is done (its sender is gone) or when the grace is over: fine both ways.
-        self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
-        let Ok(mut kept) = self.kept.lock() else {
-            return (Vec::new(), true);
+/// Serves the program until it has ended; ends it, and all its children, when its time is up or the user wants to stop.
+fn attend(
+    child: &mut Child,
+    pipes: &mut Pipes<'_>,
+    deadline: Instant,
+    stop: &Stop,
+) -> Result<(Option<ExitStatus>, Exit)> {
+    let group = Pid::from_child(child);
+    if let Some(status) = until_ended(child, pipes, deadline, &|| stop.requested())? {
+        let exit = match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::Code(code),
+            (None, signal) => Exit::Signal(signal.unwrap_or_default()),
         };
-        let mut bytes = std::mem::take(&mut kept.head);
-        if kept.cut {
-            bytes.extend_from_slice(b"\n[... output cut here ...]\n");
+        return Ok((Some(status), exit));
+    }
+    let exit = if Instant::now() >= deadline { Exit::TimedOut } else { Exit::Signal(Signal::TERM.as_raw()) };
+    for signal in [Signal::TERM, Signal::KILL] {
+        kill_process_group(group, signal).ok();
+        if until_ended(child, pipes, Instant::now() + TERM_GRACE, &|| false)?.is_some() {
+            break;
         }
-        bytes.append(&mut kept.tail);
-        (bytes, kept.cut)
+    }
+    Ok((None, exit))
+}
+
+/// `None` when the program has not ended by the deadline, or when it is no longer wanted.
+fn until_ended(
+    child: &mut Child,
+    pipes: &mut Pipes<'_>,
+    deadline: Instant,
+    unwanted: &dyn Fn() -> bool,
+) -> Result<Option<ExitStatus>> {
+    let mut nap = NAP_MIN;
+    loop {
+        if let Some(status) = child.try_wait().context("wait for a program")? {
+            return Ok(Some(status));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || unwanted() {
+            return Ok(None);
+        }
+        if pipes.are_closed() {
+            // Most programs close their pipes by ending.
+            thread::sleep(nap.min(left));
+            nap = (2 * nap).min(POLL);
+        } else {
+            pipes.serve(POLL.min(left));
+        }
+    }
+}
+
+/// Reads what is still in the pipes once the program has ended.
+fn drain(pipes: &mut Pipes<'_>) {
+    let deadline = Instant::now() + DRAIN_GRACE;
+    while !pipes.are_closed() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        pipes.serve(left);
     }
 }
 

@@ -108,6 +108,21 @@ impl Suite {
         self.found.iter().map(|found| found.outward_id(found.row.name)).collect::<Vec<_>>().join(" + ")
     }
 
+    /// Each framework as a suite of its own.
+    pub fn parts(&self) -> impl Iterator<Item = Suite> {
+        self.found.iter().map(|found| Suite { found: vec![found.clone()] })
+    }
+
+    /// What was found where: the framework, its folder from the project's root, and what it is known by.
+    pub fn evidence(&self) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
+        self.found.iter().map(|found| (found.row.name, found.folder.path.as_str(), found.row.looks_for))
+    }
+
+    /// Whether one of the frameworks can be asked for this id, or for one of these files.
+    pub fn concerns(&self, selection: &Selection) -> bool {
+        self.found.iter().any(|found| found.inward(selection).is_some())
+    }
+
     pub fn frameworks(&self) -> impl Iterator<Item = &'static Framework> {
         self.found.iter().map(|found| found.row)
     }
@@ -138,7 +153,8 @@ impl Suite {
         Ok(ran.into_iter().flat_map(|ran| ran.listed).collect())
     }
 
-    /// Runs all tests and says which lines they reached; `None` is "unknown", not nothing.
+    /// Runs all tests and says which lines they reached; `None` is "unknown", not nothing. Where nothing can measure
+    /// lines, the tests are run without.
     pub fn coverage(&self, workdir: &Path, settings: &Settings, stop: &Stop) -> Result<(Report, Option<Coverage>)> {
         let mut ran = self.each(workdir, &Selection::Coverage, settings, stop)?;
         let known = ran.iter_mut().filter_map(|ran| ran.coverage.take());
@@ -164,7 +180,11 @@ impl Suite {
             };
             let run = Run { project: workdir, workdir: &folder, settings, stop, scratch: scratch.path(), deadline };
             let started = Instant::now();
-            let Some(mut ran) = run.framework(found, &selection)? else { continue };
+            let ran = match run.framework(found, &selection)? {
+                None if selection == Selection::Coverage => run.framework(found, &Selection::All)?,
+                ran => ran,
+            };
+            let Some(mut ran) = ran else { continue };
             ran.report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             ran.report = found.outward(ran.report);
             ran.listed = ran.listed.iter().map(|id| found.outward_id(id)).collect();

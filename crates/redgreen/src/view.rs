@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-pub use progress::moment;
-pub use words::{cost, date, field, next_line, outcome, title};
+pub use progress::{moment, notice_line};
+pub use words::{block, brief, clip, cost, count, date, next_line, outcome, title};
 
 use crate::failure::Failure;
 
@@ -18,6 +18,7 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
 pub(crate) const QUIET: Style = Style::new().dimmed();
+pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const STRONG: Style = Style::new().bold();
 
 /// Where answers and talk go. A closed pipe ends the talking, not the work.
@@ -46,7 +47,16 @@ impl Printer {
 
     /// Text as it is, for other programs: completions, a manual page, a template.
     pub fn raw(&self, text: &str) {
-        write_all(&mut io::stdout(), text);
+        #[derive(Serialize)]
+        struct Raw<'a> {
+            version: u32,
+            text: &'a str,
+        }
+        if self.json {
+            self.json_line(&Raw { version: 1, text });
+        } else {
+            write_all(&mut io::stdout(), text);
+        }
     }
 
     /// Talk on the way to the answer.
@@ -61,7 +71,7 @@ impl Printer {
         if self.json {
             #[derive(Serialize)]
             struct Told<'a> {
-                v: u32,
+                version: u32,
                 error: Error<'a>,
             }
             #[derive(Serialize)]
@@ -73,7 +83,7 @@ impl Printer {
                 next: Option<&'a str>,
             }
             self.json_line(&Told {
-                v: 1,
+                version: 1,
                 error: Error {
                     exit_code: failure.code as i32,
                     message: &failure.what,
@@ -90,11 +100,6 @@ impl Printer {
 fn write_all(out: &mut impl Write, text: &str) {
     // Nobody reads any more (a closed pipe): there is no one to tell about it either.
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
-}
-
-/// How a notice begins.
-pub fn notice() -> String {
-    paint(DOUBT, "notice")
 }
 
 /// The text in a colour; `anstream` takes it out where it does not belong.

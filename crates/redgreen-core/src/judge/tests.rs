@@ -545,3 +545,17 @@ fn a_great_suite_is_judged_in_one_go() {
     assert_eq!(verdict.reasons.len(), REASONS_MAX);
     assert!(verdict.reasons[REASONS_MAX - 1].sentence.ends_with("(and 19988 more)"));
 }
+
+#[test]
+fn the_deciding_line_shows_what_was_compared() {
+    for (message, line) in [
+        (
+            "assertion `left == right` failed\n  left: 3\n right: 4\n",
+            "assertion `left == right` failed (left: 3, right: 4)",
+        ),
+        ("assert 3 == 4\n +  where 3 = add(1, 2)", "assert 3 == 4"),
+        ("\n\n", "no message"),
+    ] {
+        assert_eq!(first_line(message), line);
+    }
+}

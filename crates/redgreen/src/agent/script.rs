@@ -97,9 +97,11 @@ impl Script {
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
         let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes))
-            .map_err(|error| Failure::usage(format!("cannot read the script {name}")).evidence(error.to_string()))?;
+        File::open(path).and_then(|file| file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(|error| {
+            Failure::usage(format!("cannot read the script {name}"))
+                .evidence(error.to_string())
+                .next("name a file that is there: --script FILE")
+        })?;
         if bytes.len() as u64 > SCRIPT_BYTES_MAX {
             let limit = format!("it is larger than {} MiB", SCRIPT_BYTES_MAX >> 20);
             let failure = Failure::usage(format!("cannot read the script {name}")).evidence(limit);
@@ -181,7 +183,7 @@ fn faulty(name: &str, faults: &[fields::Fault]) -> Failure {
         1 => "a fault".to_owned(),
         many => format!("{many} faults"),
     };
-    let failure = Failure::usage(format!("the script {name} has {count}"));
+    let failure = Failure::usage(format!("the script {name} has {count}")).next(format!("correct {name}"));
     faults.iter().fold(failure, |failure, fault| {
         failure.evidence(format!("{name}:{}:{}: {}", fault.line, fault.column, fault.message))
     })

@@ -10,6 +10,7 @@ use crate::failure::Code;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  redgreen completions bash > ~/.local/share/bash-completion/completions/redgreen")]
 pub(super) struct CompletionsArgs {
+    /// The shell they are for
     shell: Shell,
 }
 

@@ -32,12 +32,15 @@ impl Args {
         let folder = self.folder.map(|folder| desk.folder.join(folder));
         let demo = demo::demo(folder.as_deref(), &desk.environment, &desk.stop, &mut desk.watch())?;
         let place = demo.folder.display().to_string();
-        let mut text = format!("demo  {}\n", view::outcome(&demo.stopped.outcome));
-        view::field(&mut text, "commits", &format!("git -C {place} log --graph --oneline"));
-        view::field(&mut text, "a note", &format!("git -C {place} notes --ref=tdd-handoffs show HEAD^2"));
-        view::field(&mut text, "handoffs", &format!("redgreen -C {place} history"));
-        view::field(&mut text, "set aside", &format!("redgreen -C {place} salvage"));
-        text.push_str(&view::next_line("cd <your project> && redgreen init"));
+        let rows = [
+            ("commits", format!("git -C {place} log --graph --oneline")),
+            ("a note", format!("git -C {place} notes --ref=tdd-handoffs show HEAD^2")),
+            ("handoffs", format!("redgreen -C {place} history")),
+            ("set aside", format!("redgreen -C {place} salvage")),
+        ];
+        let rows = rows.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let outcome = view::outcome(&demo.stopped.outcome);
+        let text = format!("demo  {outcome}\n{}", view::block(&rows, "cd <your project> && redgreen init"));
         let run = status::overview(&demo.stopped.folder, &demo.stopped.state);
         desk.printer.answer(&text, &Answer { version: 1, folder: place, run });
         Ok(if demo.stopped.outcome == Outcome::Merged { Code::Done } else { exit_code(&demo.stopped.outcome) })

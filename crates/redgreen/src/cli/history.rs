@@ -9,6 +9,9 @@ use crate::failure::Code;
 use crate::ops::history;
 use crate::view;
 
+/// A subject longer than this does not move the column after it.
+const SUBJECT_CHARS_MAX: usize = 60;
+
 /// List the handoffs, newest first
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen history\n  redgreen history --limit 100 --json\n  \
@@ -23,6 +26,8 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let history = history::history(&desk.project()?, self.limit)?;
         let mut text = String::new();
+        let subject = |entry: &history::Entry| entry.subject.chars().count().min(SUBJECT_CHARS_MAX);
+        let width = history.handoffs.iter().map(subject).max().unwrap_or_default();
         for entry in &history.handoffs {
             let handoff = &entry.handoff;
             let short = entry.commit.get(..10).unwrap_or(&entry.commit);
@@ -34,7 +39,7 @@ impl Args {
             // Writing to a String cannot fail.
             writeln!(
                 text,
-                "{short}  {}  {:>3} {:<9} {}  {result}",
+                "{short}  {}  {:>3} {:<8}  {:<width$}  {result}",
                 view::date(entry.date),
                 handoff.cycle_number,
                 handoff.phase,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Desk;
 use crate::failure::Code;
-use crate::ops::init;
+use crate::ops::{self, init};
 use crate::view;
 
 /// Write a redgreen.toml with every setting in it, commented out
@@ -30,7 +30,7 @@ impl Args {
             return Ok(Code::Done);
         }
         let file = init::init(&desk.project()?)?.display().to_string();
-        let text = format!("wrote {file}\n{}", view::next_line("redgreen run --script FILE \"<what to build>\""));
+        let text = format!("wrote {file}\n{}", view::next_line(ops::BEGIN));
         desk.printer.answer(&text, &Written { version: 1, file });
         Ok(Code::Done)
     }

@@ -15,20 +15,22 @@ pub(super) struct Args {}
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let repaired = notes::repair(&desk.project()?)?;
-        let mut text = format!(
-            "{} notes are sound, {} were written again, {} were set aside\n",
-            repaired.sound,
-            repaired.rewritten.len(),
-            repaired.set_aside.len()
-        );
-        if repaired.ref_was_dangling {
-            text.push_str(
-                "the notes ref pointed to nothing and was made anew; notes of runs made elsewhere are gone\n",
-            );
-            text.push_str(&view::next_line("git fetch <remote> refs/notes/tdd-handoffs:refs/notes/tdd-handoffs"));
-        }
-        view::field(&mut text, "aside", &repaired.set_aside.join("\n"));
-        text.push_str(&view::next_line("redgreen status"));
+        let written = view::count(repaired.rewritten.len(), "note");
+        let aside = view::count(repaired.set_aside.len(), "damaged text");
+        let sound = view::count(repaired.sound, "note");
+        let what = if repaired.rewritten.is_empty() && repaired.set_aside.is_empty() {
+            format!("nothing had to be repaired: {sound} looked at")
+        } else {
+            format!("{written} written again from the journals, {aside} set aside, {sound} sound already")
+        };
+        let elsewhere = if repaired.ref_was_dangling {
+            "the notes ref pointed to nothing and was made anew; notes of runs made elsewhere come back with\n\
+             git fetch <remote> refs/notes/tdd-handoffs:refs/notes/tdd-handoffs"
+        } else {
+            ""
+        };
+        let rows = [("notice", elsewhere), ("set aside", &repaired.set_aside.join("\n"))];
+        let text = format!("{what}\n{}", view::block(&rows, "redgreen status"));
         desk.printer.answer(&text, &repaired);
         Ok(Code::Done)
     }

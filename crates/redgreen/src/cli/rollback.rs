@@ -17,7 +17,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let stopped = ops::rollback::rollback(&desk.project()?, &self.commit, &mut desk.watch())?;
-        desk.stopped(&stopped);
+        desk.stopped_with(&stopped, "rolled back; it goes on from there");
         Ok(Code::Done)
     }
 }

@@ -19,7 +19,7 @@ use crate::view;
 pub(super) struct Args {
     /// What to build, in your own words
     request: String,
-    /// The file a scripted agent plays (docs/book/scripted-agent.md)
+    /// The file a scripted agent plays [default: as configured]
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// The branch the result is meant for [default: the one that is checked out]
@@ -37,20 +37,23 @@ pub(super) struct Args {
 
 #[derive(clap::Args, Debug, Default)]
 pub(super) struct LimitArgs {
-    /// Tries after the first one, in each phase
+    /// Tries after the first one, in each phase [default: 3, or as configured]
     #[arg(long, value_name = "N")]
     max_retries: Option<u32>,
-    /// Implementing turns in one GREEN
+    /// Implementing turns in one GREEN [default: one more than --max-retries]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_iterations: Option<u32>,
+    /// Cycles of PLAN, RED, GREEN and REFACTOR before the run stops, resumable
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_cycles: Option<u32>,
     /// Stop, resumable, when this many tokens are spent
     #[arg(long, value_name = "N")]
     budget_tokens: Option<u64>,
     /// Stop, resumable, when this much money is spent
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     budget_usd: Option<f64>,
     /// Stop, resumable, after this many seconds at work
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     deadline: Option<f64>,
 }
 
@@ -75,6 +78,7 @@ impl From<LimitArgs> for ops::run::Limits {
         Self {
             max_retries: args.max_retries,
             max_iterations: args.max_iterations,
+            max_cycles: args.max_cycles,
             budget_tokens: args.budget_tokens,
             budget_usd: args.budget_usd,
             deadline: args.deadline,
@@ -115,7 +119,7 @@ fn changes(project: &Project, old: &str, new: &str) -> Result<String> {
         text.push_str(&format!("  +{:<5} -{:<5} {}\n", count(stat.added), count(stat.removed), stat.path));
     }
     if stats.len() > FILES_MAX {
-        text.push_str(&format!("  and {} more files\n", stats.len() - FILES_MAX));
+        text.push_str(&format!("  and {}\n", view::count(stats.len() - FILES_MAX, "more file")));
     }
     Ok(text)
 }
@@ -148,15 +152,13 @@ fn say_what_is_left_alone(desk: &Desk, project: &Project) -> Result<()> {
     let dirty = project.git.dirty_count()?;
     let count = dirty.staged + dirty.unstaged + dirty.untracked;
     if count > 0 {
-        desk.printer.talk(&format!(
-            "{}    {count} uncommitted changes in your checkout stay as they are and are not part of this run\n",
-            view::notice()
-        ));
+        let changes = view::count(count, "uncommitted change");
+        let stay = if count == 1 { "stays as it is and is" } else { "stay as they are and are" };
+        desk.printer.talk(&view::notice_line(&format!("{changes} in your checkout {stay} not part of this run")));
     }
     if project.git.is_shallow() {
-        desk.printer.talk(&format!(
-            "{}    this clone is shallow; runs work, and `git fetch --unshallow` brings the rest of the history\n",
-            view::notice()
+        desk.printer.talk(&view::notice_line(
+            "this clone is shallow; runs work, and `git fetch --unshallow` brings the rest of the history",
         ));
     }
     Ok(())

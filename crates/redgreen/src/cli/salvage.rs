@@ -53,13 +53,14 @@ impl Args {
             Act::List => {
                 let all = salvage::list(&project)?;
                 let mut text = String::new();
+                let width = all.salvages.iter().map(|item| item.name.len()).max().unwrap_or_default();
                 for item in &all.salvages {
                     // Writing to a String cannot fail.
-                    writeln!(text, "{}  {}  {}", view::date(item.date), item.name, item.why).ok();
+                    writeln!(text, "{}  {:<width$}  {}", view::date(item.date), item.name, kept(&item.why)).ok();
                 }
                 match all.salvages.first() {
                     Some(first) => text.push_str(&view::next_line(&format!("redgreen salvage restore {}", first.name))),
-                    None => text.push_str("nothing was ever set aside here\n"),
+                    None => text.push_str("nothing is set aside here\n"),
                 }
                 desk.printer.answer(&text, &all);
             }
@@ -76,5 +77,16 @@ impl Args {
             }
         }
         Ok(Code::Done)
+    }
+}
+
+/// Why something was set aside, for a person.
+fn kept(why: &str) -> &str {
+    match why {
+        "gave-up" => "what the last try of a phase had written",
+        "rolled-back" => "what was rolled back",
+        "interrupted" => "what an interrupted turn had written",
+        "aborted" => "the commits of a run that was aborted",
+        other => other,
     }
 }

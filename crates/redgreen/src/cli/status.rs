@@ -1,11 +1,17 @@
 //! `redgreen status`.
 
 use anyhow::Result;
+use redgreen_core::event::Outcome;
+use redgreen_core::phase::Phase;
 
 use super::Desk;
 use crate::failure::Code;
+use crate::ops;
 use crate::ops::status::{self, Overview};
 use crate::view;
+
+/// How much of a long reason is shown; `redgreen why` has the rest.
+const STATE_LINES_MAX: usize = 4;
 
 /// Show the runs that are not over, and the last one
 #[derive(clap::Args, Debug)]
@@ -22,10 +28,7 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let status = status::status(&desk.project()?, self.run.as_deref(), self.all)?;
         let text = if status.runs.is_empty() {
-            format!(
-                "no run yet\n{}",
-                view::next_line("redgreen run \"<what to build>\", or see it work: redgreen demo")
-            )
+            format!("no run yet\n{}", view::next_line(&format!("{}, or see it work: redgreen demo", ops::BEGIN)))
         } else {
             status.runs.iter().map(one).collect::<Vec<_>>().join("\n")
         };
@@ -34,20 +37,46 @@ impl Args {
     }
 }
 
-pub(super) fn one(run: &Overview) -> String {
-    let mut text = view::title(&run.id, &run.request);
+/// The rows that say where a run stands.
+pub(super) fn rows(run: &Overview) -> Vec<(&'static str, String)> {
     let done = run.completed_tests.len();
     let all = done + run.pending_tests.len();
-    view::field(&mut text, "phase", &format!("{} of cycle {}, {done} of {all} tests done", run.phase, run.cycle));
-    view::field(&mut text, "test", run.current_test.as_ref().map_or("", |test| &test.description));
+    let tests = format!("{done} of {all} tests done");
+    let phase = match run.phase {
+        Phase::Complete if run.outcome == Some(Outcome::Aborted) => String::new(),
+        Phase::Complete => format!("COMPLETE, {tests}"),
+        Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor if all == 0 => {
+            format!("{} of cycle {}", run.phase, run.cycle)
+        }
+        Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor => {
+            format!("{} of cycle {}, {tests}", run.phase, run.cycle)
+        }
+    };
     let state = match (&run.outcome, run.at_work) {
         (_, true) => "at work".to_owned(),
-        (Some(outcome), false) => view::outcome(outcome),
-        (None, false) => "stopped in the middle".to_owned(),
+        (Some(outcome), false) => view::clip(&view::outcome(outcome), STATE_LINES_MAX),
+        (None, false) => "stopped in the middle; nothing is lost".to_owned(),
     };
-    view::field(&mut text, "state", &state);
-    view::field(&mut text, "branch", &format!("{} for {}", run.branch, run.target));
-    view::field(&mut text, "spent", &view::cost(run.spent.tokens, run.spent.microdollars, run.spent.unknown_turns));
-    text.push_str(&view::next_line(&run.next));
-    text
+    vec![
+        ("phase", phase),
+        ("test", run.current_test.as_ref().map_or_else(String::new, |test| view::brief(&test.description))),
+        ("state", state),
+        ("branch", branch(run)),
+        ("spent", view::cost(run.spent.tokens, run.spent.microdollars, run.spent.unknown_turns)),
+    ]
+}
+
+/// A run that is over has no branch of its own any more.
+fn branch(run: &Overview) -> String {
+    match &run.outcome {
+        Some(Outcome::Merged) => format!("merged into {}", run.target),
+        Some(Outcome::Aborted) => String::new(),
+        _ => format!("{} for {}", run.branch, run.target),
+    }
+}
+
+fn one(run: &Overview) -> String {
+    let rows = rows(run);
+    let rows: Vec<_> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    format!("{}{}", view::title(&run.id, &run.request), view::block(&rows, &run.next))
 }

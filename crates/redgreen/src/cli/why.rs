@@ -8,6 +8,9 @@ use crate::failure::Code;
 use crate::ops::why;
 use crate::view;
 
+/// More reasons than this do not fit on a screen with the rest.
+const REASON_LINES_MAX: usize = 5;
+
 /// Explain on one screen why a run is where it is
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen why\n  redgreen why k3x9 --json")]
@@ -19,32 +22,62 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let why = why::why(&desk.project()?, self.run.as_deref())?;
-        let mut text = String::new();
-        view::field(&mut text, "gate", why.gate);
+        let mut rows = status::rows(&why.run);
+        rows.push(("gate", why.gate.to_owned()));
         if let Some(last) = &why.verdict {
             let word = match last.verdict.decision {
                 Decision::Accepted => "accepted",
                 Decision::Refused => "refused",
                 Decision::Undecided => "undecided",
             };
-            view::field(&mut text, "verdict", &format!("{} {word}\n{}", last.phase, last.verdict.sentences()));
-            view::field(&mut text, "ran", last.ran.as_deref().unwrap_or_default());
-            view::field(&mut text, "fault", side(last.side));
-            view::field(&mut text, "step", last.next_step);
+            let reasons = view::clip(&last.verdict.sentences(), REASON_LINES_MAX);
+            rows.push(("verdict", format!("{} {word}\n{reasons}", last.phase)));
+            rows.push(("ran", last.ran.clone().unwrap_or_default()));
+            rows.push(("fault", side(last.side).to_owned()));
+            rows.push(("asked", last.next_step.to_owned()));
         }
-        view::field(&mut text, "doing", why.doing.as_deref().unwrap_or_default());
-        view::field(&mut text, "see", &why.artifacts.join("\n"));
-        desk.printer.answer(&format!("{}{text}", status::one(&why.run)), &why);
+        rows.push(("doing", why.doing.as_deref().map_or("", doing).to_owned()));
+        rows.push(("see", newest(&why.artifacts)));
+        let rows: Vec<_> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let text = format!("{}{}", view::title(&why.run.id, &why.run.request), view::block(&rows, &why.run.next));
+        desk.printer.answer(&text, &why);
         Ok(Code::Done)
     }
+}
+
+/// An intent of the journal, for a person.
+fn doing(intent: &str) -> &str {
+    match intent {
+        "prepare" => "setting up the worktree",
+        "measure" => "running the tests and linters as they were",
+        "pause" => "waiting before the next try",
+        "ask" => "the agent's turn",
+        "judge" => "running the tests to judge the turn",
+        "lint" => "running the linters",
+        "restore" => "taking back what was not accepted",
+        "record" => "writing an artifact",
+        "commit" => "committing what was accepted",
+        "note" => "writing the handoff note",
+        "merge" => "merging",
+        "discard" => "cleaning up",
+        "leave" => "removing the worktree",
+        "rollback" => "rolling back",
+        other => other,
+    }
+}
+
+/// The artifacts written last; the folder has all of them.
+fn newest(artifacts: &[String]) -> String {
+    const ARTIFACTS_MAX: usize = 3;
+    artifacts.iter().rev().take(ARTIFACTS_MAX).cloned().collect::<Vec<_>>().join("\n")
 }
 
 fn side(side: Side) -> &'static str {
     match side {
         Side::Nobody => "",
-        Side::Plan => "the plan is wrong",
-        Side::Test => "the test is wrong",
-        Side::Code => "the code is wrong",
-        Side::Runner => "the test runner is wrong",
+        Side::Plan => "with the plan",
+        Side::Test => "with the test",
+        Side::Code => "with the code",
+        Side::Runner => "with the test runner",
     }
 }

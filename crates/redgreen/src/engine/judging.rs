@@ -38,6 +38,7 @@ impl Engine<'_> {
         };
         let lint =
             if usable { self.unhappy_linters()?.into_iter().map(|(line, _)| line).collect() } else { Vec::new() };
+        self.sweep(self.state.expected_tree())?;
         let kept = self.keep_report(&report, "baseline")?;
         Ok(Event::Measured { report: kept, usable, lint, took_ms: elapsed_ms(started) })
     }
@@ -84,6 +85,7 @@ impl Engine<'_> {
             .filter(|(line, _)| !self.state.lint_before.contains(line))
             .map(|(line, said)| format!("`{line}` says:\n{said}"))
             .collect();
+        self.sweep(self.state.expected_tree())?;
         Ok(Event::Linted { findings, took_ms: elapsed_ms(started) })
     }
 
@@ -172,8 +174,8 @@ impl Engine<'_> {
         let git = &self.project.git;
         let worktree: Worktree = self.worktree();
         let head = &self.state.progress.head;
-        if git.snapshot(&worktree, &head.tree)?.tree != tree {
-            git.restore(&worktree, &head.commit, tree)?;
+        if git.snapshot(&worktree, tree)?.tree != tree {
+            git.restore(&worktree, head, tree)?;
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::event::{Event, Outcome};
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
-use redgreen_core::state::Situation;
 use redgreen_core::verdict::Decision;
 
 use super::{Engine, now};
@@ -58,30 +57,30 @@ impl Engine<'_> {
         let worktree = self.worktree();
         let head = self.state.progress.head.clone();
         let mut salvage = None;
-        if worktree.path.join(".git").exists() {
+        self.end_orphans();
+        if self.is_ready(&worktree)? {
             salvage = self.salvage_unless(&worktree, "aborted", &[&head.tree, &self.state.run.base.tree])?;
+        }
+        if salvage.is_none() {
+            salvage = self.salvage_kept_work("aborted")?;
         }
         if head.commit != self.state.run.base.commit && salvage.is_none() {
             salvage = Some(self.project.git.salvage(&self.folder.id, "aborted", &head.tree, &head.commit)?);
         }
-        self.project.git.worktree_remove(&worktree.path)?;
+        self.remove_worktree(&worktree)?;
         self.tidy_up(&head.commit)?;
         Ok(Event::Discarded { salvage })
     }
 
     /// Removes the worktree; work that is not accepted yet is kept under a ref until the run goes on.
     pub(super) fn leave(&mut self, outcome: &Outcome) -> Result<Event> {
-        let git = &self.project.git;
         let worktree = self.worktree();
-        if worktree.path.join(".git").exists() && self.state.prepared {
-            let expected = self.state.expected_tree().to_owned();
+        let expected = self.state.expected_tree().to_owned();
+        if self.is_ready(&worktree)? {
             self.salvage_unless(&worktree, "interrupted", &[&expected, &self.state.progress.head.tree])?;
-            self.keep_work(&expected)?;
         }
-        git.worktree_remove(&worktree.path)?;
-        if matches!(self.state.situation, Situation::Ended(_)) {
-            self.project.store.close(&self.folder)?;
-        }
+        self.keep_work(&expected)?;
+        self.remove_worktree(&worktree)?;
         Ok(Event::Left { outcome: outcome.clone() })
     }
 
@@ -90,7 +89,7 @@ impl Engine<'_> {
         self.intend("rollback")?;
         let git = &self.project.git;
         let head = self.state.progress.head.clone();
-        let mut salvage = None;
+        let mut salvage = self.salvage_kept_work("rolled-back")?;
         if head.commit != to {
             salvage = Some(git.salvage(&self.folder.id, "rolled-back", &head.tree, &head.commit)?);
             let branch = self.branch_ref();
@@ -109,6 +108,18 @@ impl Engine<'_> {
         let left = self.leave(&Outcome::Interrupted)?;
         self.record(&left)?;
         Ok(Outcome::Interrupted)
+    }
+
+    /// Work that is not accepted, and was kept when the run was left, gets a ref that outlives the run.
+    fn salvage_kept_work(&self, why: &str) -> Result<Option<String>> {
+        let git = &self.project.git;
+        let head = &self.state.progress.head;
+        let Some(kept) = git.read_ref(&self.work_ref())? else { return Ok(None) };
+        let tree = git.tree_of(&kept)?;
+        if tree == head.tree {
+            return Ok(None);
+        }
+        git.salvage(&self.folder.id, why, &tree, &head.commit).map(Some)
     }
 
     fn keep_work(&self, tree: &str) -> Result<()> {
@@ -142,10 +153,12 @@ impl Engine<'_> {
             }
         };
         self.prepare(&head.tree)?;
-        self.project.git.restore(&self.worktree(), &head.commit, &tree)?;
+        // What is merged for a trial is nobody's work, and not to be salvaged.
+        self.discount_worktree(&self.worktree())?;
+        self.project.git.restore(&self.worktree(), &head, &tree)?;
         let report = self.run_suite(Duration::from_millis(self.state.run.policy.red_timeout_ms))?;
         let before = self.accepted_report()?;
-        self.project.git.worktree_remove(&self.worktree().path)?;
+        self.remove_worktree(&self.worktree())?;
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.
         let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
         let change = Change { paths: vec![merged] };

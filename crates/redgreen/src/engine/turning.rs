@@ -2,6 +2,7 @@
 //! way back, the commit when it was accepted.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -15,11 +16,15 @@ use super::{Engine, elapsed_ms};
 use crate::config;
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap, Worktree};
-use crate::process::Limits;
+use crate::process::{Limits, kill_marked};
 
 /// What is kept of a set-up command's output, for the error message.
 const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
 const TRANSCRIPT_BYTES_MAX: usize = 4 << 20;
+/// Stands beside the private index of a worktree that is checked out and set up.
+const READY: &str = "ready";
+/// Tells agents, and us, which run they work for.
+const RUN_MARK: &str = "REDGREEN_RUN";
 
 impl Engine<'_> {
     /// The worktree is there, at the accepted commit, and holds exactly `tree`; what it held otherwise is salvaged.
@@ -28,15 +33,17 @@ impl Engine<'_> {
         let head = self.state.progress.head.clone();
         let mut notices = Vec::new();
         let mut salvage = None;
+        self.end_orphans();
         self.make_branch(&head)?;
-        if worktree.path.join(".git").exists() && self.is_listed(&worktree.path)? {
+        if self.is_ready(&worktree)? {
             salvage = self.salvage_unless(&worktree, "interrupted", &[tree, &head.tree])?;
-            self.project.git.restore(&worktree, &head.commit, tree)?;
+            self.project.git.restore(&worktree, &head, tree)?;
         } else {
-            self.project.git.worktree_remove(&worktree.path)?;
+            self.remove_worktree(&worktree)?;
             notices = self.project.git.worktree_add(&worktree, &head.commit)?;
-            self.project.git.restore(&worktree, &head.commit, tree)?;
+            self.project.git.restore(&worktree, &head, tree)?;
             self.set_up(&worktree)?;
+            write(&worktree.private, READY, b"")?;
         }
         Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })
     }
@@ -58,10 +65,14 @@ impl Engine<'_> {
         self.keep_transcript(assignment, &taken.transcript)?;
         let snapshot = self.project.git.snapshot(&worktree, &self.state.progress.head.tree)?;
         let turn = match snapshot.nested.first() {
-            Some(nested) => Turn::Failed {
-                failure: AgentFailure::Crash,
-                message: format!("it left a git repository of its own in {}", nested.display()),
-            },
+            Some(nested) => {
+                // No tree can hold it, so no later step would know that it has to be taken away.
+                self.project.git.restore(&worktree, &self.state.progress.head, &snapshot.tree)?;
+                Turn::Failed {
+                    failure: AgentFailure::Crash,
+                    message: format!("it left changes in {}, a git repository of its own", nested.display()),
+                }
+            }
             None => taken.turn,
         };
         Ok(Event::Turned { role: assignment.role, turn, tree: snapshot.tree, cost: taken.cost, took_ms })
@@ -71,7 +82,7 @@ impl Engine<'_> {
         let worktree = self.worktree();
         let head = self.state.progress.head.clone();
         let salvage = self.salvage_unless(&worktree, why, &[tree, &head.tree])?;
-        self.project.git.restore(&worktree, &head.commit, tree)?;
+        self.project.git.restore(&worktree, &head, tree)?;
         Ok(Event::Restored { tree: tree.to_owned(), salvage })
     }
 
@@ -98,8 +109,9 @@ impl Engine<'_> {
             .next(format!("git branch -f {} {}, then: redgreen resume", self.state.run.branch, head.commit))
             .into());
         }
-        git.restore(&self.worktree(), &commit, tree)?;
-        Ok(Event::Committed { mark: Mark { commit, tree: tree.to_owned() } })
+        let mark = Mark { commit, tree: tree.to_owned() };
+        git.restore(&self.worktree(), &mark, tree)?;
+        Ok(Event::Committed { mark })
     }
 
     /// Keeps what the worktree holds under a salvage ref, unless it is one of the known trees.
@@ -121,9 +133,30 @@ impl Engine<'_> {
         }
     }
 
-    fn is_listed(&self, folder: &Path) -> Result<bool> {
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        Ok(self.project.git.worktree_list()?.iter().any(|listed| listed.path == real || listed.path == folder))
+    /// Whether there is a worktree that came to be in full. One that did not was never worked in: it is made anew.
+    pub(super) fn is_ready(&self, worktree: &Worktree) -> Result<bool> {
+        let folder = &worktree.path;
+        if !worktree.private.join(READY).exists() || !folder.is_dir() {
+            return Ok(false);
+        }
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        Ok(self.project.git.worktree_list()?.iter().any(|listed| listed.path == real || listed.path == *folder))
+    }
+
+    /// From here on nothing in the folder counts, however far its removal gets.
+    pub(super) fn discount_worktree(&self, worktree: &Worktree) -> Result<()> {
+        let marker = worktree.private.join(READY);
+        match fs::remove_file(&marker) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("remove {}", marker.display()))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn remove_worktree(&self, worktree: &Worktree) -> Result<()> {
+        self.discount_worktree(worktree)?;
+        self.project.git.worktree_remove(&worktree.path)
     }
 
     /// A worktree has only what git holds; the rest is copied, linked or made.
@@ -144,7 +177,7 @@ impl Engine<'_> {
             let output = program.output(limits, &self.project.stop)?;
             if !output.success() {
                 let said = output.stderr_text() + &output.stdout_text();
-                return Err(Failure::environment(format!("the set-up command `{line}` failed ({:?})", output.exit))
+                return Err(Failure::environment(format!("the set-up command `{line}` failed ({})", output.exit))
                     .evidence(last_lines(&said))
                     .next(format!("correct worktree.setup in {}, then: redgreen resume", config::FILE))
                     .into());
@@ -156,7 +189,13 @@ impl Engine<'_> {
     /// Agents build in a folder of their own: what they leave there is never used for a verdict.
     fn agent_environment(&self) -> Vec<(String, String)> {
         let target = self.project.workshop.join("cargo-target-agents");
-        vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string())]
+        let target = ("CARGO_TARGET_DIR".to_owned(), target.display().to_string());
+        vec![target, (RUN_MARK.to_owned(), self.folder.id.clone())]
+    }
+
+    /// An agent whose redgreen was killed works on, in a worktree that is no longer its own.
+    pub(super) fn end_orphans(&self) {
+        kill_marked(RUN_MARK, &self.folder.id);
     }
 
     fn keep_transcript(&self, assignment: &Assignment, transcript: &str) -> Result<()> {

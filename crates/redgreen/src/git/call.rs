@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Error, Result, bail};
 use redgreen_core::report::Exit;
 
-use super::Git;
+use super::{Git, version};
 use crate::failure::Failure;
 use crate::process::{Limits, Output, Program, Stop};
 
@@ -18,6 +19,8 @@ const QUICK_MAX: Duration = Duration::from_secs(60);
 pub(super) const CHECKOUT_MAX: Duration = Duration::from_secs(600);
 /// More than this from one call is a mistake, not an answer.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// How git ends when it does not know an option.
+const NOT_UNDERSTOOD: i32 = 129;
 /// How many of git's complaints are passed on with an error.
 const COMPLAINTS_MAX: usize = 3;
 
@@ -59,13 +62,16 @@ const PLUMBING_CONFIG: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
-    "core.sparseCheckout=false",
     "core.trustctime=true",
     "core.checkStat=default",
     "core.quotePath=false",
+    "index.skipHash=false",
     "gc.auto=0",
     "maintenance.auto=false",
 ];
+
+/// Worktrees of ours are whole, however little of the project the user has checked out.
+const WHOLE: &str = "core.sparseCheckout=false";
 
 /// A git command about to be run.
 pub(super) struct Call {
@@ -91,6 +97,19 @@ impl Git {
 
 impl Call {
     pub(super) fn plumbing(folder: &Path, options: &[OsString]) -> Self {
+        Self::without_hooks(folder, [WHOLE].iter().chain(PLUMBING_CONFIG), options)
+    }
+
+    /// The same for a checkout of the user's, which stays as sparse as it is.
+    pub(super) fn plumbing_of_the_user(folder: &Path) -> Self {
+        Self::without_hooks(folder, PLUMBING_CONFIG, &[])
+    }
+
+    fn without_hooks<'a>(
+        folder: &Path,
+        settings: impl IntoIterator<Item = &'a &'static str>,
+        options: &[OsString],
+    ) -> Self {
         let mut program = base(folder)
             .env("LC_ALL", "C")
             // Reading never rewrites the user's index.
@@ -98,8 +117,8 @@ impl Call {
             // A replace ref would let one commit pose as another.
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_LITERAL_PATHSPECS", "1");
-        for setting in PLUMBING_CONFIG {
-            program = program.args(["-c", setting]);
+        for setting in settings {
+            program = program.args(["-c", *setting]);
         }
         Self::new(program.args(options.iter().cloned()), folder)
     }
@@ -182,8 +201,25 @@ impl Call {
     }
 }
 
+/// Two acts that do not need each other.
+pub(super) fn at_once<A: Send, B>(
+    first: impl FnOnce() -> Result<A> + Send,
+    second: impl FnOnce() -> Result<B>,
+) -> (Result<A>, Result<B>) {
+    thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        (first.join().unwrap_or_else(|_| Err(Error::msg("a thread ended early"))), second)
+    })
+}
+
 /// Git said no, in its own words; a lock in the way also says how to get rid of it.
 pub(super) fn refused(act: &str, output: &Output) -> Error {
+    if output.exit == Exit::Code(NOT_UNDERSTOOD)
+        && let Err(too_old) = version::check()
+    {
+        return too_old;
+    }
     let stderr = output.stderr_text();
     let what = format!("{act}: {}", complaint(&stderr));
     match lock_in_the_way(&stderr) {
@@ -215,7 +251,7 @@ pub(super) fn lock_in_the_way(stderr: &str) -> Option<&str> {
     stderr.get(start..before.len() + ".lock".len())
 }
 
-fn base(folder: &Path) -> Program {
+pub(super) fn base(folder: &Path) -> Program {
     let program = Program::new("git").cwd(folder).env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
     NOT_INHERITED.iter().fold(program, |program, name| program.env_remove(*name))
 }

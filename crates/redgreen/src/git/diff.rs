@@ -43,13 +43,17 @@ pub struct DiffText {
 impl Changed {
     /// A link to a commit of another repository, before or after.
     pub fn is_submodule(&self) -> bool {
-        const GITLINK: u32 = 0o160_000;
+        // Read as git writes it, in decimal.
+        const GITLINK: u32 = 160_000;
         self.old_mode == GITLINK || self.new_mode == GITLINK
     }
 }
 
 impl Git {
     pub fn diff(&self, old: &str, new: &str) -> Result<Vec<Changed>> {
+        if old == new {
+            return Ok(Vec::new());
+        }
         let act = format!("compare {old} with {new}");
         let answer = self.call(["diff-tree", "-r", "-z", "--raw", "--no-renames", old, new]).run(&act)?;
         let mut fields = answer.split(|byte| *byte == 0).filter(|field| !field.is_empty());

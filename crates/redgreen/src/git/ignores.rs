@@ -67,3 +67,14 @@ pub(super) fn write_whole(file: &Path, bytes: &[u8]) -> Result<()> {
     part.persist(file).map_err(|error| error.error).with_context(act)?;
     Ok(())
 }
+
+/// The same for a file that nobody reads meanwhile and that is made again after a crash. To put a file in the place of
+/// another makes some file systems wait for the disk; to put it where there is none does not.
+pub(super) fn write_anew(file: &Path, bytes: &[u8]) -> Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove {}", file.display()))
+        }
+        Ok(()) | Err(_) => write_whole(file, bytes),
+    }
+}

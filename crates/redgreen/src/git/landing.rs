@@ -1,5 +1,6 @@
 //! The checkout that a merge takes place in: where it is, whether it is free, and how it is put back.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,17 @@ impl Landing {
     }
 
     pub(super) fn call(&self) -> Call {
-        Call::plumbing(&self.folder, &[])
+        Call::plumbing_of_the_user(&self.folder)
+    }
+
+    /// The files that a sparse checkout leaves out.
+    pub(super) fn left_out(&self) -> Result<BTreeSet<String>> {
+        if !self.admin.join("info/sparse-checkout").is_file() {
+            return Ok(BTreeSet::new());
+        }
+        let answer = self.call().args(["ls-files", "-z", "-t"]).run("find the files of a sparse checkout")?;
+        let text = String::from_utf8_lossy(&answer);
+        Ok(text.split('\0').filter_map(|entry| entry.strip_prefix("S ")).map(str::to_owned).collect())
     }
 
     /// The index differs from HEAD, be it only by a file that was announced with `git add -N`.
@@ -84,7 +95,8 @@ impl Git {
         self.remove_landing(&folder)?;
         fs::create_dir_all(under).with_context(|| format!("create folder {}", under.display()))?;
         let act = format!("check out {branch} in {}", folder.display());
-        let added = self.call(["worktree", "add", "--quiet"]).arg(&folder).arg(branch).wall(CHECKOUT_MAX).run(&act);
+        let add = self.call(["worktree", "add", "--quiet"]).arg(&folder).arg(branch);
+        let added = self.alone(|| add.wall(CHECKOUT_MAX).run(&act));
         if let Err(error) = added {
             self.remove_landing(&folder).ok();
             return Err(error);

@@ -2,28 +2,32 @@
 //!
 //! `git notes` moves its ref without looking whether someone else did meanwhile, so that of two notes written at once
 //! one is silently lost. Here a change is made on a ref of its own and put in place only if nothing moved; a lock keeps
-//! our own processes from racing in the first place. Four processes for a write, whatever the number of notes.
+//! our own processes from racing in the first place. Three processes for a write, whatever the number of notes.
 
-use std::fs::{self, File, TryLockError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::fs::{self, File};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 
 use super::call::{Call, refused};
+use super::refs::RUN_BRANCHES;
 use super::{Git, RefEdit, Swap};
 use crate::failure::Failure;
 
-const NOTES: &str = "refs/notes/tdd-handoffs";
+pub(super) const NOTES: &str = "refs/notes/tdd-handoffs";
 /// Where a change is prepared; the lock makes one name enough, and a crash leaves at most this one behind.
 const DRAFT: &str = "refs/notes/redgreen-tmp/draft";
+/// A ref that is gone in a moment needs no log.
+const UNLOGGED: &str = "core.logAllRefUpdates=false";
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
-const LOCK_POLL: Duration = Duration::from_millis(3);
 /// Other programs do not know our lock; this often we start over when one moved the ref.
 const ATTEMPTS_MAX: usize = 10;
-/// `recent` looks at few commits first, and at no more than the second number of them.
-const COMMITS_SCANNED_FIRST: usize = 300;
+/// `recent` looks at few commits first, and at no more than the last number of them.
+const COMMITS_SCANNED_FIRST: usize = 60;
+const COMMITS_SCANNED_MORE: usize = 1_000;
 const COMMITS_SCANNED_MAX: usize = 20_000;
+/// The largest number that git takes.
+const GIT_COUNT_MAX: usize = i32::MAX as usize;
 
 /// All notes of the repository.
 #[derive(Clone, Copy, Debug)]
@@ -64,9 +68,14 @@ impl Notes<'_> {
     pub fn write(&self, commit: &str, text: &str) -> Result<()> {
         let act = format!("write the note of {commit}");
         let line_end = if text.ends_with('\n') { "" } else { "\n" };
+        let text = format!("{text}{line_end}");
+        let add = || self.on_draft().args(["add", "--force"]);
+        if is_tidy(&text) {
+            return self.change(&act, || add().args(["-F", "-", commit]).stdin(text.clone()));
+        }
         // By way of a blob, since git would tidy up blanks in a text.
-        let blob = self.0.call(["hash-object", "-w", "--stdin"]).stdin(format!("{text}{line_end}")).line(&act)?;
-        self.change(&act, || self.0.call(["notes", "--ref", DRAFT, "add", "--force", "-C", &blob, commit]))
+        let blob = self.0.call(["hash-object", "-w", "--stdin"]).stdin(text).line(&act)?;
+        self.change(&act, || add().args(["-C", &blob, commit]))
     }
 
     pub fn remove(&self, commit: &str) -> Result<()> {
@@ -74,7 +83,7 @@ impl Notes<'_> {
             return Ok(());
         }
         let act = format!("remove the note of {commit}");
-        self.change(&act, || self.0.call(["notes", "--ref", DRAFT, "remove", "--ignore-missing", commit]))
+        self.change(&act, || self.on_draft().args(["remove", "--ignore-missing", commit]))
     }
 
     pub fn read(&self, commit: &str) -> Result<Option<String>> {
@@ -91,12 +100,28 @@ impl Notes<'_> {
         Ok(logged(&answer).into_iter().map(|note| Note { commit: note.commit, text: note.text }).collect())
     }
 
-    /// The newest commits with a note that can be reached from the given names. Cost depends on the commits looked at,
-    /// not on the number of notes.
+    /// The notes of those commits that have one; and, where one has none, whether the notes as a whole are to blame. One
+    /// process when all is well.
+    pub fn read_and_check(&self, commits: &[&str]) -> Result<(Vec<Note>, Health)> {
+        let read = self.read_many(commits);
+        if !commits.is_empty() && read.as_ref().is_ok_and(|found| found.len() == commits.len()) {
+            return Ok((read?, Health::Fine));
+        }
+        match self.health()? {
+            Health::Dangling => Ok((Vec::new(), Health::Dangling)),
+            health => Ok((read?, health)),
+        }
+    }
+
+    /// The newest commits with a note that can be reached from the given names or from the branches of runs. The cost
+    /// depends on the commits looked at, not on the number of notes.
     pub fn recent(&self, limit: usize, starts: &[&str]) -> Result<Vec<RecentNote>> {
         let mut found = Vec::new();
-        for scanned in [COMMITS_SCANNED_FIRST.max(2 * limit), COMMITS_SCANNED_MAX] {
-            let call = self.log().args(["--date-order", "--max-count", &scanned.to_string()]);
+        for scanned in [COMMITS_SCANNED_FIRST, COMMITS_SCANNED_MORE, COMMITS_SCANNED_MAX] {
+            let scanned = scanned.max(limit.saturating_mul(2)).min(GIT_COUNT_MAX);
+            // Newest first as git does it by itself: any stricter order has to read the whole history.
+            let call = self.log().args(["--max-count", &scanned.to_string()]);
+            let call = call.args(RUN_BRANCHES.iter().map(|pattern| format!("--glob={pattern}")));
             let answer = call.arg("--end-of-options").args(starts.iter().copied()).run("read recent notes")?;
             found = logged(&answer);
             if found.len() >= limit || entries(&answer).count() < scanned {
@@ -175,7 +200,7 @@ impl Notes<'_> {
 
     /// Makes the draft equal to the notes; false when there are none yet.
     fn start_draft(&self, act: &str) -> Result<bool> {
-        let asked = self.0.call(["update-ref", "--no-deref", DRAFT, NOTES]).ask(act)?;
+        let asked = self.0.call(["-c", UNLOGGED, "update-ref", "--no-deref", DRAFT, NOTES]).ask(act)?;
         if asked.success() {
             return Ok(true);
         }
@@ -187,6 +212,10 @@ impl Notes<'_> {
         }
         self.drop_draft(act)?;
         Ok(false)
+    }
+
+    fn on_draft(&self) -> Call {
+        self.0.call(["-c", UNLOGGED, "notes", "--ref", DRAFT])
     }
 
     fn drop_draft(&self, act: &str) -> Result<()> {
@@ -221,27 +250,7 @@ impl Notes<'_> {
     }
 
     fn lock(&self) -> Result<File> {
-        let folder = self.0.common_dir.join("redgreen");
-        let path = folder.join("notes.lock");
-        let act = || format!("lock {}", path.display());
-        fs::create_dir_all(&folder).with_context(|| format!("create folder {}", folder.display()))?;
-        let file = File::options().create(true).append(true).open(&path).with_context(act)?;
-        let deadline = Instant::now() + LOCK_WAIT_MAX;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::Error(error)) => return Err(error).with_context(act),
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                    let seconds = LOCK_WAIT_MAX.as_secs();
-                    return Err(Failure::environment(format!(
-                        "another redgreen has been writing notes for {seconds} s"
-                    ))
-                    .evidence(format!("it holds {}", path.display()))
-                    .into());
-                }
-                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_POLL),
-            }
-        }
+        self.0.lock("notes.lock", "writing notes", LOCK_WAIT_MAX)
     }
 }
 
@@ -249,6 +258,13 @@ impl Notes<'_> {
 fn entries(answer: &[u8]) -> impl Iterator<Item = [String; 4]> {
     let mut fields = answer.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
     std::iter::from_fn(move || Some([fields.next()?, fields.next()?, fields.next()?, fields.next()?]))
+}
+
+/// Git would leave every byte of this text as it is: no line ends in a blank, and no empty one is doubled or outermost.
+fn is_tidy(text: &str) -> bool {
+    let blank_end = |line: &str| line.ends_with([' ', '\t', '\r', '\u{b}', '\u{c}']);
+    let ends = text.starts_with('\n') || !text.ends_with('\n') || text.ends_with("\n\n");
+    !ends && !text.contains("\n\n\n") && !text.contains('\0') && !text.split('\n').any(blank_end)
 }
 
 fn logged(answer: &[u8]) -> Vec<RecentNote> {

@@ -4,30 +4,28 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result};
 
-use super::Git;
 use super::call::{Call, complaint};
+use super::{Git, version};
 use crate::failure::Failure;
 use crate::process::Output;
 
-/// `merge-tree --write-tree` and `cat-file -z` came with this one.
-const VERSION_MIN: (u32, u32) = (2, 38);
-
 impl Git {
-    /// The repository that `start` is in. Two processes.
+    /// The repository that `start` is in. One process: a git that is too old is found out when it cannot do something.
     pub fn open(start: &Path) -> Result<Self> {
         if !start.is_dir() {
             return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
         }
-        check_version(&Call::plumbing(start, &[]).arg("version").line("read git's version")?)?;
         // The two words between the paths tell them apart even when a path has line breaks.
         let asked = Call::plumbing(start, &[])
             .args(["rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir"])
             .args(["--is-shallow-repository", "--show-toplevel"])
             .ask("find the repository")?;
         if asked.success() {
-            found(&asked.stdout).context("find the repository: unknown answer of git")
+            let unknown =
+                || version::check().err().unwrap_or_else(|| Error::msg("find the repository: unknown answer of git"));
+            found(&asked.stdout).ok_or_else(unknown)
         } else {
             Err(absent(start, &asked))
         }
@@ -36,22 +34,6 @@ impl Git {
     /// History was cut off when this repository was cloned.
     pub fn is_shallow(&self) -> bool {
         self.shallow
-    }
-}
-
-fn check_version(line: &str) -> Result<()> {
-    let numbers: Vec<u32> =
-        line.trim_start_matches("git version ").split('.').map_while(|part| part.parse().ok()).collect();
-    match numbers.as_slice() {
-        [major, minor, ..] if (*major, *minor) < VERSION_MIN => {
-            let (major, minor) = VERSION_MIN;
-            Err(Failure::environment(format!("git is too old: {major}.{minor} or newer is needed"))
-                .evidence(format!("found {line}"))
-                .next("git --version")
-                .into())
-        }
-        // A version that we cannot read is not known to be too old.
-        _ => Ok(()),
     }
 }
 
@@ -91,20 +73,6 @@ pub(super) fn path(bytes: &[u8]) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(line: &str, accepted: bool) {
-        assert_eq!(check_version(line).is_ok(), accepted, "{line}");
-    }
-
-    #[test]
-    fn a_git_that_cannot_do_the_work_is_named() {
-        check("git version 2.37.7", false);
-        check("git version 1.9", false);
-        check("git version 2.38.0", true);
-        check("git version 2.39.5 (Apple Git-154)", true);
-        check("git version 3.0", true);
-        check("git version unknown", true);
-    }
 
     #[test]
     fn paths_with_line_breaks_are_told_apart() {

@@ -26,6 +26,9 @@ pub enum Swap {
 const MOVED: &[&str] =
     &["but expected", "reference already exists", "unable to resolve reference", "reference is missing"];
 
+/// Where the branches of runs are, here and on the remotes that were fetched.
+pub(super) const RUN_BRANCHES: [&str; 2] = ["refs/heads/redgreen/**", "refs/remotes/*/redgreen/**"];
+
 impl Git {
     /// The object that any name git understands stands for.
     pub fn resolve(&self, rev: &str) -> Result<Option<String>> {
@@ -45,11 +48,10 @@ impl Git {
         Ok(asked.success() && asked.stdout_text().trim_end() == name)
     }
 
-    /// The tips of branches that runs work on, here and on the remotes that were fetched.
+    /// The tips of the branches that runs work on.
     pub fn run_branch_tips(&self) -> Result<Vec<String>> {
-        let patterns = ["refs/heads/redgreen/", "refs/remotes/*/redgreen/"];
-        let answer =
-            self.call(["for-each-ref", "--format=%(objectname)"]).args(patterns).run("list the branches of runs")?;
+        let call = self.call(["for-each-ref", "--format=%(objectname)"]).args(RUN_BRANCHES);
+        let answer = call.run("list the branches of runs")?;
         Ok(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())
     }
 

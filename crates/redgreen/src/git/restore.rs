@@ -6,9 +6,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use redgreen_core::event::Mark;
 
 use super::call::Call;
-use super::ignores::write_whole;
+use super::ignores::{write_anew, write_whole};
 use super::snapshot::{Folder, inside};
 use super::worktree::{link_line, remove_folder};
 use super::{Git, Worktree};
@@ -32,43 +33,61 @@ const UNDER_WAY: &[&str] = &[
 ];
 
 impl Git {
-    /// Makes the folder exactly `tree`, with HEAD on no branch at `commit` and the index as in `commit`. Nothing outside
-    /// the folder is touched, wherever links in it lead. Four processes, five when `tree` is not the commit's.
-    pub fn restore(&self, worktree: &Worktree, commit: &str, tree: &str) -> Result<()> {
+    /// Makes the folder exactly `tree`, with HEAD on no branch at `head` and the index as in `head`. Nothing outside the
+    /// folder is touched, wherever links in it lead. Two processes at once when the folder holds the tree already, two
+    /// to four more when not.
+    pub fn restore(&self, worktree: &Worktree, head: &Mark, tree: &str) -> Result<()> {
         let act = format!("restore {}", worktree.path.display());
-        self.restore_all(worktree, commit, tree).context(act)
+        self.restore_all(worktree, head, tree).context(act)
     }
 
-    fn restore_all(&self, worktree: &Worktree, commit: &str, tree: &str) -> Result<()> {
+    /// A commit and its tree, by any name that git understands.
+    pub fn mark(&self, rev: &str) -> Result<Mark> {
+        let act = || format!("read commit {rev}");
+        let names = [format!("{rev}^{{commit}}"), format!("{rev}^{{tree}}")];
+        let answer = self.call(["rev-parse"]).args(names).run(&act())?;
+        let text = String::from_utf8_lossy(&answer);
+        let (commit, tree) = text.trim().split_once('\n').with_context(act)?;
+        Ok(Mark { commit: commit.to_owned(), tree: tree.to_owned() })
+    }
+
+    fn restore_all(&self, worktree: &Worktree, head: &Mark, tree: &str) -> Result<()> {
         let folder = &worktree.path;
         let Some(admin) = self.admin_dir(folder)? else {
             return Err(Failure::environment(format!("git has no record of the worktree {}", folder.display()))
                 .next("git worktree list")
                 .into());
         };
-        let (commit, committed) = self.commit_and_tree(commit)?;
-        self.load(worktree, tree, Folder::Overwrite)?;
-        for name in self.untracked(worktree)?.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            remove_untracked(folder, name)?;
+        if !self.holds(worktree, tree)? {
+            self.load(worktree, tree, Folder::Overwrite)?;
+            for name in self.untracked(worktree)?.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+                remove_untracked(folder, name)?;
+            }
         }
-        relink(folder, &admin, &commit)?;
-        let at = Call::plumbing(folder, &["--git-dir".into(), admin.clone().into()]);
-        at.args(["update-ref", "--no-deref", "HEAD", &commit]).run("move HEAD")?;
+        relink(folder, &admin, &head.commit)?;
+        self.move_head(folder, &admin, &head.commit)?;
         copy_index(&worktree.index(), &admin.join("index"))?;
-        if committed == tree {
+        self.restore_submodules(worktree, &admin)?;
+        if head.tree == tree {
             return Ok(());
         }
         // The copied index stands for `tree`; the agent sees the difference to the commit as its own edits.
         let call = self.call_on(folder, &admin.join("index"));
-        call.args(["read-tree", "--reset", &committed]).run("set the index").map(drop)
+        call.args(["read-tree", "--reset", &head.tree]).run("set the index").map(drop)
     }
 
-    fn commit_and_tree(&self, commit: &str) -> Result<(String, String)> {
-        let names = [format!("{commit}^{{commit}}"), format!("{commit}^{{tree}}")];
-        let answer = self.call(["rev-parse"]).args(names).run(&format!("read commit {commit}"))?;
-        let text = String::from_utf8_lossy(&answer);
-        let pair = text.trim().split_once('\n').with_context(|| format!("read commit {commit}"))?;
-        Ok((pair.0.to_owned(), pair.1.to_owned()))
+    fn move_head(&self, folder: &Path, admin: &Path, commit: &str) -> Result<()> {
+        let head = admin.join("HEAD");
+        let text = fs::read_to_string(&head).unwrap_or_default();
+        // A HEAD that holds an id is a plain file, on no branch; any other is git's to read.
+        if text.trim_end() == commit {
+            return Ok(());
+        }
+        if is_id(text.trim_end(), commit.len()) {
+            return write_anew(&head, format!("{commit}\n").as_bytes());
+        }
+        let at = Call::plumbing(folder, &["--git-dir".into(), admin.into()]);
+        at.args(["update-ref", "--no-deref", "HEAD", commit]).run("move HEAD").map(drop)
     }
 }
 
@@ -116,18 +135,19 @@ fn relink(folder: &Path, admin: &Path, commit: &str) -> Result<()> {
     }
     let head = admin.join("HEAD");
     // Without a readable HEAD git takes the record for no repository at all.
-    let readable = fs::read_to_string(&head).is_ok_and(|text| {
-        let id = text.trim();
-        let is_id = id.len() == commit.len() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id || text.starts_with("ref: refs/")
-    });
+    let readable =
+        fs::read_to_string(&head).is_ok_and(|text| is_id(text.trim(), commit.len()) || text.starts_with("ref: refs/"));
     if !readable {
         write_whole(&head, format!("{commit}\n").as_bytes())?;
     }
     Ok(())
 }
 
+fn is_id(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn copy_index(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from).with_context(|| format!("read {}", from.display()))?;
-    write_whole(to, &bytes)
+    write_anew(to, &bytes)
 }

@@ -25,15 +25,22 @@ pub struct Salvage {
 }
 
 impl Git {
-    /// Keeps a tree as a commit on top of `parent`, and answers with its name. Three processes.
+    /// Keeps a tree as a commit on top of `parent`, and answers with its name. What was kept already, by a process that
+    /// was killed before it could say so, is not kept twice. Three processes.
     pub fn salvage(&self, run_id: &str, why: &str, tree: &str, parent: &str) -> Result<String> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).context("read the clock")?.as_secs();
         let message = format!("salvaged from {run_id}: {}\n", if why.is_empty() { "work" } else { why });
-        let commit = self.commit_tree(tree, &[parent], &message, i64::try_from(now)?)?;
         let under = format!("{PREFIX}/{run_id}/");
-        let taken = self.read_refs(&[&under])?;
-        let number = |name: &str| name.strip_prefix(&under)?.split_once('-')?.0.parse::<u64>().ok();
-        let last = taken.iter().filter_map(|(name, _)| number(name)).max().unwrap_or(0);
+        let format = "--format=%(tree) %(parent) %(refname)";
+        let answer = self.call(["for-each-ref", format, &under]).run("list salvaged work")?;
+        let taken = String::from_utf8_lossy(&answer);
+        let kept = format!("{tree} {parent} {under}");
+        let same = |line: &&str| line.starts_with(&kept) && line.ends_with(&format!("-{}", slug(why)));
+        if let Some((_, name)) = taken.lines().find(same).and_then(|line| line.split_once(&format!("{PREFIX}/"))) {
+            return Ok(name.to_owned());
+        }
+        let commit = self.commit_tree(tree, &[parent], &message, i64::try_from(now)?)?;
+        let last = taken.lines().filter_map(number).max().unwrap_or(0);
         for number in last + 1..=last + NUMBER_ATTEMPTS_MAX {
             let name = format!("{run_id}/{number}-{}", slug(why));
             match self.edit_refs(&[RefEdit::Create { name: &format!("{PREFIX}/{name}"), new: &commit }])? {

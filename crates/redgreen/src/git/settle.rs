@@ -36,6 +36,9 @@ enum Traces {
 pub(super) struct Probe {
     scratch: tempfile::TempDir,
     merged: String,
+    /// The merge changes something, be it only files that a sparse checkout leaves out.
+    changes_something: bool,
+    /// What it changes of the files that are checked out.
     changed: Vec<Changed>,
 }
 
@@ -97,7 +100,7 @@ impl Git {
         }
         let compare =
             |tree: &str| landing.call().args(["diff-index", "--cached", "--quiet", tree]).ask("read the index");
-        if !probe.changed.is_empty() && compare(&probe.merged)?.success() {
+        if probe.changes_something && compare(&probe.merged)?.success() {
             return Ok(Traces::Index);
         }
         if !compare("HEAD")?.success() {
@@ -111,7 +114,12 @@ impl Git {
     /// Gets ready to compare the checkout with a merged tree.
     pub(super) fn probe(&self, landing: &Landing, now: &str, merged: &str) -> Result<Probe> {
         let scratch = tempfile::tempdir().context("make a temporary folder")?;
-        let probe = Probe { scratch, merged: merged.to_owned(), changed: self.diff(now, merged)? };
+        let left_out = landing.left_out()?;
+        let mut changed = self.diff(now, merged)?;
+        let changes_something = !changed.is_empty();
+        // A merge does not write them, so their absence tells nothing.
+        changed.retain(|change| !left_out.contains(&change.path));
+        let probe = Probe { scratch, merged: merged.to_owned(), changes_something, changed };
         let index = probe.index();
         // With the user's index to start from, only files that the merge changes are read.
         fs::copy(landing.admin.join("index"), &index).context("copy the index")?;

@@ -2,15 +2,16 @@
 //!
 //! A private index is compared with the folder, so nothing that an agent did to HEAD, the index, `.git` or the shared
 //! exclude file can hide a change. The index is kept, and with it git's knowledge of which files are as they were, so
-//! that a later snapshot reads only what was touched. Five processes, one more when files were deleted.
+//! that a later snapshot reads only what was touched. Two processes at once look for changes; one reads the base if the
+//! index stands for another tree, and two more read what changed, one more when files were deleted.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Result, ensure};
 
-use super::call::{CHECKOUT_MAX, Call};
+use super::call::{CHECKOUT_MAX, Call, at_once};
 use super::open::path;
 use super::{Git, Worktree};
 
@@ -19,7 +20,7 @@ use super::{Git, Worktree};
 pub struct Snapshot {
     pub tree: String,
     /// Git repositories inside the folder that are no known submodules. Their files are NOT in the tree: git would
-    /// record a link to a commit that exists nowhere else.
+    /// record a link to a commit that exists nowhere else. Submodules with changes inside are here as well.
     pub nested: Vec<PathBuf>,
 }
 
@@ -39,8 +40,10 @@ impl Git {
     }
 
     fn snapshot_tree(&self, worktree: &Worktree, base_tree: &str) -> Result<Snapshot> {
-        self.load(worktree, base_tree, Folder::Leave)?;
-        let differences = self.differences(worktree)?;
+        let differences = self.differences_from(worktree, base_tree)?;
+        if differences.gone.is_empty() && differences.touched.is_empty() {
+            return Ok(Snapshot { tree: base_tree.to_owned(), nested: differences.nested });
+        }
         let update = |options: &[&str], paths: Vec<u8>| -> Result<()> {
             if paths.is_empty() {
                 return Ok(());
@@ -52,38 +55,66 @@ impl Git {
         update(&["--force-remove"], differences.gone)?;
         update(&["--add", "--remove", "--replace"], differences.touched)?;
         let tree = self.call_in(worktree).arg("write-tree").line("write the tree")?;
-        Ok(Snapshot { tree, nested: differences.nested })
+        worktree.note_standing(&tree)?;
+        let mut nested = differences.nested;
+        nested.extend(self.touched_submodules(worktree)?.into_iter().map(PathBuf::from));
+        Ok(Snapshot { tree, nested })
     }
 
     /// Makes the private index equal to a tree; entries that stay the same keep what is known about their files.
     pub(super) fn load(&self, worktree: &Worktree, tree: &str, folder: Folder) -> Result<()> {
-        ensure!(worktree.path.is_dir(), "the folder {} is gone", worktree.path.display());
-        self.remember_ignores(worktree)?;
+        self.check_place(worktree)?;
         let index = worktree.index();
-        // Only a crash leaves this behind: the private folder has one user at a time.
-        fs::remove_file(index.with_extension("lock")).ok();
         let read = || {
             let call = self.call_in(worktree).args(["read-tree", "--reset"]).args(folder.option());
             call.arg(tree).wall(CHECKOUT_MAX).run(&format!("read tree {tree}")).map(drop)
         };
-        let Err(error) = read() else { return Ok(()) };
-        if !format!("{error:#}").contains("index file") {
-            return Err(error);
+        if let Err(error) = read() {
+            if !format!("{error:#}").contains("index file") {
+                return Err(error);
+            }
+            // A damaged index costs only time: it holds nothing that is not in the folder or the tree.
+            fs::remove_file(&index).with_context(|| format!("remove {}", index.display()))?;
+            read()?;
         }
-        // A damaged index costs only time: it holds nothing that is not in the folder or the tree.
-        fs::remove_file(&index).with_context(|| format!("remove {}", index.display()))?;
-        read()
+        worktree.note_standing(tree)
+    }
+
+    /// The differences between a tree and the folder. The tree is not read again if the index stands for it.
+    fn differences_from(&self, worktree: &Worktree, tree: &str) -> Result<Differences> {
+        // An index that stands for it and cannot be read is damaged, and made anew.
+        if self.stands_for(worktree, tree)?
+            && let Ok(found) = self.differences(worktree)
+        {
+            return Ok(found);
+        }
+        self.load(worktree, tree, Folder::Leave)?;
+        self.differences(worktree)
+    }
+
+    /// Whether the folder is known to hold exactly this tree.
+    pub(super) fn holds(&self, worktree: &Worktree, tree: &str) -> Result<bool> {
+        Ok(self.stands_for(worktree, tree)? && self.differences(worktree).is_ok_and(|found| found.is_empty()))
+    }
+
+    fn stands_for(&self, worktree: &Worktree, tree: &str) -> Result<bool> {
+        self.check_place(worktree)?;
+        let noted = fs::read_to_string(worktree.standing()).unwrap_or_default();
+        Ok(worktree.index_mark().is_some_and(|mark| noted == standing(tree, &mark)))
+    }
+
+    fn check_place(&self, worktree: &Worktree) -> Result<()> {
+        ensure!(worktree.path.is_dir(), "the folder {} is gone", worktree.path.display());
+        // Only a crash leaves this behind: the private folder has one user at a time.
+        fs::remove_file(worktree.index().with_extension("lock")).ok();
+        self.remember_ignores(worktree)
     }
 
     fn differences(&self, worktree: &Worktree) -> Result<Differences> {
         let mut found = Differences::default();
         // Both only read, and each takes as long as the other.
-        let (tracked, others) = thread::scope(|scope| {
-            let others = scope.spawn(|| self.untracked(worktree));
-            (self.changed(worktree), others.join())
-        });
-        let tracked = tracked?;
-        let others = others.map_err(|_| Error::msg("find new files: a thread ended early"))??;
+        let (others, tracked) = at_once(|| self.untracked(worktree), || self.changed(worktree));
+        let (tracked, others) = (tracked?, others?);
         let mut fields = tracked.split(|byte| *byte == 0);
         while let (Some(status @ [_, ..]), Some(path)) = (fields.next(), fields.next()) {
             let paths = if status == b"D" { &mut found.gone } else { &mut found.touched };
@@ -124,6 +155,42 @@ impl Git {
     pub(super) fn call_in(&self, worktree: &Worktree) -> Call {
         self.call_on(&worktree.path, &worktree.index())
     }
+}
+
+impl Differences {
+    fn is_empty(&self) -> bool {
+        self.gone.is_empty() && self.touched.is_empty() && self.nested.is_empty()
+    }
+}
+
+impl Worktree {
+    /// Notes down which tree the private index stands for now. A note that does not fit the index is worth nothing, so
+    /// a crash in between costs only time.
+    fn note_standing(&self, tree: &str) -> Result<()> {
+        let Some(mark) = self.index_mark() else { return Ok(()) };
+        let file = self.standing();
+        fs::write(&file, standing(tree, &mark)).with_context(|| format!("write {}", file.display()))
+    }
+
+    /// What tells one state of the private index from another: its end, which git fills with a checksum of the rest.
+    fn index_mark(&self) -> Option<Vec<u8>> {
+        const CHECKSUM_BYTES: usize = 20;
+        let mut file = File::open(self.index()).ok()?;
+        let mut mark = Vec::new();
+        file.seek(SeekFrom::End(-i64::try_from(CHECKSUM_BYTES).ok()?)).ok()?;
+        file.read_to_end(&mut mark).ok()?;
+        // Without a checksum there are only zeros.
+        mark.iter().any(|byte| *byte != 0).then_some(mark)
+    }
+
+    fn standing(&self) -> PathBuf {
+        self.private.join("index-tree")
+    }
+}
+
+fn standing(tree: &str, mark: &[u8]) -> String {
+    let mark: String = mark.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{tree} {mark}\n")
 }
 
 /// What reading a tree does to the files in the folder.

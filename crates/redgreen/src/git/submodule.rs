@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::Git;
 use super::call::{CHECKOUT_MAX, Call};
+use super::worktree::remove_folder;
+use super::{Git, Worktree};
 
 /// A submodule named in the checkout's `.gitmodules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,59 @@ impl Git {
     fn store(&self, name: &str, path: &str) -> Option<PathBuf> {
         let places = [self.common_dir.join("modules").join(name), self.root.join(path).join(".git")];
         places.into_iter().find(|place| place.is_dir())
+    }
+
+    /// The filled submodules of a worktree that hold something other than their commit; what tests leave behind does
+    /// not count. One process more for each when there are submodules at all.
+    pub(super) fn touched_submodules(&self, worktree: &Worktree) -> Result<Vec<String>> {
+        let mut touched = Vec::new();
+        if !worktree.path.join(".gitmodules").is_file() {
+            return Ok(touched);
+        }
+        let ignores = format!("core.excludesFile={}", worktree.ignores().display());
+        for submodule in self.submodules()? {
+            let folder = worktree.path.join(&submodule.path);
+            if !folder.join(".git").exists() {
+                continue;
+            }
+            let asked = Call::plumbing(&folder, &[])
+                .args(["-c", &ignores, "status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none"])
+                .wall(CHECKOUT_MAX)
+                .ask(&format!("look into submodule {}", submodule.path))?;
+            // One that git cannot read any more was changed, too.
+            if !asked.success() || !asked.stdout.is_empty() {
+                touched.push(submodule.path);
+            }
+        }
+        Ok(touched)
+    }
+
+    /// Makes the submodules of a worktree anew where they are not as the index says. They are not reset in place: an
+    /// agent may have pointed them to a repository of the user's.
+    pub(super) fn restore_submodules(&self, worktree: &Worktree, admin: &Path) -> Result<()> {
+        if !worktree.path.join(".gitmodules").is_file() {
+            return Ok(());
+        }
+        let moved = self
+            .call_in(worktree)
+            .args(["diff-files", "-z", "--name-only", "--ignore-submodules=dirty"])
+            .run("find submodules that were moved")?;
+        let moved: Vec<&[u8]> = moved.split(|byte| *byte == 0).collect();
+        let touched = self.touched_submodules(worktree)?;
+        let mut again = false;
+        for submodule in self.submodules()? {
+            let path = &submodule.path;
+            if submodule.store.is_some() && (moved.contains(&path.as_bytes()) || touched.contains(path)) {
+                again = true;
+                for folder in [worktree.path.join(path), admin.join("modules").join(&submodule.name)] {
+                    remove_folder(&folder).with_context(|| format!("remove {}", folder.display()))?;
+                }
+            }
+        }
+        if again {
+            self.fill_submodules(&worktree.path);
+        }
+        Ok(())
     }
 
     /// Fills what can be filled and says what could not.

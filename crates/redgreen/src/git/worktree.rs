@@ -4,12 +4,17 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use super::Git;
 use super::call::CHECKOUT_MAX;
 use super::open::path;
+
+const LIST_ATTEMPTS_MAX: u32 = 10;
+const LIST_PAUSE: Duration = Duration::from_millis(20);
 
 /// A worktree of ours and what we keep about it out of its agents' reach.
 #[derive(Clone, Debug)]
@@ -40,12 +45,8 @@ impl Git {
         let act = format!("add worktree {}", folder.display());
         ensure!(!folder.exists(), "{act}: the folder exists already");
         self.remember_ignores(worktree)?;
-        let added = self
-            .call(["worktree", "add", "--quiet", "--force", "--detach"])
-            .arg(folder)
-            .arg(commit)
-            .wall(CHECKOUT_MAX)
-            .run(&act);
+        let add = self.call(["worktree", "add", "--quiet", "--force", "--detach"]).arg(folder).arg(commit);
+        let added = self.alone(|| add.wall(CHECKOUT_MAX).run(&act));
         if let Err(error) = added {
             // Half a worktree would be in the way of the next attempt; the first error is the one to tell.
             self.worktree_remove(folder).ok();
@@ -56,7 +57,17 @@ impl Git {
 
     /// Every checkout of the repository; the main one comes first.
     pub fn worktree_list(&self) -> Result<Vec<Listed>> {
-        let answer = self.call(["worktree", "list", "--porcelain", "-z"]).run("list worktrees")?;
+        let list = || self.call(["worktree", "list", "--porcelain", "-z"]).run("list worktrees");
+        let mut answer = list();
+        for _ in 1..LIST_ATTEMPTS_MAX {
+            if answer.is_ok() {
+                break;
+            }
+            // Git stumbles over a worktree that someone is about to make or to remove.
+            thread::sleep(LIST_PAUSE);
+            answer = list();
+        }
+        let answer = answer?;
         let mut all: Vec<Listed> = Vec::new();
         for field in answer.split(|byte| *byte == 0) {
             if let Some(folder) = field.strip_prefix(b"worktree ") {
@@ -78,7 +89,13 @@ impl Git {
             return Ok(());
         }
         // Twice, since once does not remove a worktree that was locked.
-        self.call(["worktree", "remove", "--force", "--force"]).arg(folder).run(&act).map(drop)
+        self.alone(|| self.call(["worktree", "remove", "--force", "--force"]).arg(folder).run(&act)).map(drop)
+    }
+
+    /// Git reads the records of all worktrees to make or remove one, and fails over one that is half-made.
+    pub(super) fn alone<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _lock = self.lock("worktrees.lock", "making a worktree", CHECKOUT_MAX)?;
+        act()
     }
 
     /// Where git keeps the HEAD and the index of a worktree. Found from git's side, since the folder's own `.git` may

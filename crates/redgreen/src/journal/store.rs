@@ -40,8 +40,14 @@ impl Store {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let folder = RunFolder { id, path };
-                    self.mark_open(&folder)?;
-                    return Ok(folder);
+                    return match self.mark_open(&folder) {
+                        Ok(()) => Ok(folder),
+                        Err(error) => {
+                            // Nothing has begun; a folder without a story would only confuse.
+                            self.forget(&folder).ok();
+                            Err(error)
+                        }
+                    };
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error).with_context(|| format!("create {}", path.display())),
@@ -123,6 +129,11 @@ impl Store {
         Ok(())
     }
 
+    /// The folder a run of this id has, whether or not it is there.
+    pub fn named(&self, id: &str) -> RunFolder {
+        self.folder(id)
+    }
+
     fn ids(&self) -> Result<Vec<String>> {
         names(&self.runs())
     }
@@ -173,6 +184,13 @@ fn new_id(at: i64, attempt: u32) -> String {
         random /= 32;
     }
     format!("{}-{tail}", time.strftime("%Y%m%d-%H%M%S"))
+}
+
+/// Whether a name could be a run's id.
+pub fn is_run_id(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('-').collect();
+    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(*parts.as_slice(), [day, time, tail] if digits(day, 8) && digits(time, 6) && tail.len() == 4)
 }
 
 fn names(folder: &Path) -> Result<Vec<String>> {

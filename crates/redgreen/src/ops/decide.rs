@@ -1,13 +1,13 @@
 //! `redgreen approve` and `redgreen abort`: the human's word.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use redgreen_core::event::{Decision, Event};
-use redgreen_core::state::{Situation, State};
+use redgreen_core::state::{Ending, Situation, State};
 
 use super::run::went_wrong;
 use super::{Stopped, kill_at, notes, pick};
 use crate::engine::{Engine, Observer, Project, not_ready};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::journal::Journal;
 
 /// Merges a run that waits for it.
@@ -25,22 +25,27 @@ pub fn abort(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Res
 fn decide(project: &Project, run: Option<&str>, decision: Decision, observe: Observer<'_>) -> Result<Stopped> {
     let folder = pick(project, run)?;
     let kill_at = kill_at(project)?;
+    project.clear_stale(Some(&folder));
     let (journal, state) = Journal::open(&folder, kill_at)?;
     let Some(state) = state else {
         project.store.forget(&folder)?;
-        return Err(Failure::usage(format!("run {} never began; what was there of it is removed", folder.id)).into());
+        let what = format!("run {} never began; what was there of it is removed", folder.id);
+        return Err(Failure::new(Code::No, what).into());
     };
-    if let Some(failure) = refusal(&state, decision) {
+    let under_way = match (&state.situation, decision) {
+        (Situation::Merging, Decision::Approve) | (Situation::Discarding, Decision::Abort) => true,
+        // It was killed between the last effect and the end.
+        (Situation::Ended(Ending::Merged { .. }), Decision::Approve)
+        | (Situation::Ended(Ending::Aborted), Decision::Abort) => state.left.is_none(),
+        _ => false,
+    };
+    if let Some(failure) = refusal(&state, decision).filter(|_| !under_way) {
         return Err(failure.into());
     }
-    let under_way = matches!(
-        (&state.situation, decision),
-        (Situation::Merging, Decision::Approve) | (Situation::Discarding, Decision::Abort)
-    );
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
     let event = if under_way { Event::Resumed { policy: None } } else { Event::Decided { decision } };
-    engine.record(&event).with_context(|| went_wrong(&folder))?;
-    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    engine.record(&event).map_err(|error| went_wrong(&folder, error))?;
+    let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
 }
 

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -11,19 +10,19 @@ use super::{Stopped, decide, run};
 use crate::config::Environment;
 use crate::engine::Observer;
 use crate::failure::Failure;
-use crate::process::{Limits, Program, Stop};
+use crate::git::Git;
+use crate::process::Stop;
 
 /// The project the demo starts from.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("Cargo.toml", include_str!("../../demo/Cargo.toml")),
     (".gitignore", include_str!("../../demo/.gitignore")),
     ("src/lib.rs", include_str!("../../demo/src/lib.rs")),
     ("tests/numerals.rs", include_str!("../../demo/tests/numerals.rs")),
+    // There is no server to be gentle with.
+    ("redgreen.toml", "backoff = 0.0\n"),
 ];
 const SCRIPT: &str = include_str!("../../demo/kata.toml");
-/// There is no server to be gentle with.
-const SETTINGS: &str = "backoff = 0.0\n";
-const GIT: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 64 << 10 };
 
 pub struct Demo {
     pub folder: PathBuf,
@@ -41,7 +40,7 @@ pub fn demo(folder: Option<&Path>, environment: &Environment, stop: &Stop, obser
     }
     let folder = scratch(folder)?;
     let project = folder.join("roman");
-    make_repository(&project, stop)?;
+    Git::create_scratch(&project, &FILES, "chore: an empty kata")?;
     let script = folder.join("kata.toml");
     fs::write(&script, SCRIPT).with_context(|| format!("write {}", script.display()))?;
     let environment = Environment { worktrees: Some(folder.join("worktrees")), ..environment.clone() };
@@ -74,31 +73,4 @@ fn scratch(named: Option<&Path>) -> Result<PathBuf> {
             .into());
     }
     folder.canonicalize().with_context(|| format!("find {}", folder.display()))
-}
-
-fn make_repository(project: &Path, stop: &Stop) -> Result<()> {
-    for (name, text) in FILES.iter().chain(&[("redgreen.toml", SETTINGS)]) {
-        let path = project.join(name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
-        }
-        fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
-    }
-    // The user's own hooks, signing and identity are not the demo's business.
-    for arguments in [
-        &["init", "--quiet", "--initial-branch=main"][..],
-        &["config", "user.name", "redgreen demo"],
-        &["config", "user.email", "demo@redgreen.invalid"],
-        &["config", "commit.gpgsign", "false"],
-        &["config", "core.hooksPath", "/dev/null"],
-        &["add", "--all"],
-        &["commit", "--quiet", "--message", "chore: an empty kata"],
-    ] {
-        let git = Program::new("git").args(arguments).cwd(project).env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
-        let output = git.output(GIT, stop)?;
-        if !output.success() {
-            anyhow::bail!("git {}: {}", arguments.join(" "), output.stderr_text().trim());
-        }
-    }
-    Ok(())
 }

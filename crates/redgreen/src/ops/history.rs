@@ -30,8 +30,7 @@ pub struct Entry {
 /// The last `limit` handoffs that can be reached from HEAD and from the branches of runs.
 pub fn history(project: &Project, limit: usize) -> Result<History> {
     notes::check(project)?;
-    let mut starts = project.git.run_branch_tips()?;
-    starts.extend(project.git.resolve("HEAD")?);
+    let mut starts = vec!["HEAD".to_owned()];
     for folder in project.store.open()? {
         starts.extend(journal::read(&folder)?.0.map(|state| state.progress.head.commit));
     }

@@ -2,11 +2,13 @@
 //! does anything.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::handoff::{Handoff, NOTES_REF};
+use redgreen_core::state::{Ending, Situation};
 use serde::Serialize;
 
 use crate::engine::Project;
@@ -15,6 +17,9 @@ use crate::git::Health;
 use crate::journal::{self, Body, RunFolder};
 
 const REPAIR: &str = "redgreen repair-notes";
+
+/// How many texts of one commit are kept.
+const ASIDE_MAX: u32 = 1000;
 
 /// What a repair did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -38,22 +43,26 @@ pub fn check(project: &Project) -> Result<()> {
         folders.push(latest);
     }
     let mut expected = Vec::new();
+    let mut with_notes = Vec::new();
     for folder in &folders {
-        if let (Some(state), _) = journal::read(folder)?
-            && state.progress.handoff.is_some()
-        {
-            expected.push(state.progress.head.commit);
+        // A run whose journal is damaged is not what every verb is about; the one that is says so itself.
+        let Ok((Some(state), _)) = journal::read(folder) else { continue };
+        // Nobody keeps the commits of an aborted run but its salvage ref, which the user may drop.
+        if state.trail.is_empty() || matches!(state.situation, Situation::Ended(Ending::Aborted)) {
+            continue;
         }
+        with_notes.push(folder.id.clone());
+        // Every commit with a note: a run at work, or killed, may have made one more and not noted it yet.
+        expected.extend(state.trail.into_iter().map(|waypoint| waypoint.progress.head.commit));
     }
-    match project.git.notes().health()? {
+    let commits: Vec<&str> = expected.iter().map(String::as_str).collect();
+    let (notes, health) = project.git.notes().read_and_check(&commits)?;
+    match health {
         Health::Dangling => Err(damaged(format!("{NOTES_REF} points to an object that is not there"))),
         Health::Absent if !expected.is_empty() => {
-            Err(damaged(format!("{NOTES_REF} is gone, and {} runs have notes in it", expected.len())))
+            Err(damaged(format!("{NOTES_REF} is gone, with the notes of run {}", with_notes.join(", "))))
         }
-        Health::Absent | Health::Fine if expected.is_empty() => Ok(()),
         Health::Absent | Health::Fine => {
-            let commits: Vec<&str> = expected.iter().map(String::as_str).collect();
-            let notes = project.git.notes().read_many(&commits)?;
             for commit in commits {
                 match notes.iter().find(|note| note.commit == commit) {
                     Some(note) => drop(readable(commit, &note.text)?),
@@ -130,9 +139,20 @@ fn handoffs_of(folder: &RunFolder) -> Vec<(String, Handoff)> {
 fn set_aside(project: &Project, commit: &str, text: &str) -> Result<String> {
     let folder = project.git.common_dir.join("redgreen/notes-set-aside");
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    let path = folder.join(format!("{commit}.txt"));
-    fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
-    Ok(path.display().to_string())
+    for number in 1..=ASIDE_MAX {
+        let name = if number == 1 { format!("{commit}.txt") } else { format!("{commit}-{number}.txt") };
+        let path = folder.join(name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                file.write_all(text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+                return Ok(path.display().to_string());
+            }
+            // What was set aside before is not written over.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error).with_context(|| format!("create {}", path.display())),
+        }
+    }
+    anyhow::bail!("set aside the note of {commit}: {} is full", folder.display())
 }
 
 fn damaged(what: String) -> anyhow::Error {

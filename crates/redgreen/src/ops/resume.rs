@@ -35,6 +35,7 @@ pub fn resume(project: &Project, request: &Request, observe: Observer<'_>) -> Re
 
 fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Observer<'_>) -> Result<Stopped> {
     let kill_at = kill_at(project)?;
+    project.clear_stale(Some(&folder));
     let state = state_of(&folder)?;
     if state.is_over() && state.left.is_some() {
         return Err(Failure::usage(format!("run {} is over", folder.id)).next("redgreen history").into());
@@ -48,8 +49,8 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
     let policy = request.limits.over(state.run.policy.clone())?;
     let policy = (policy != state.run.policy).then(|| Box::new(policy));
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, Some(agent), observe);
-    engine.record(&Event::Resumed { policy }).with_context(|| went_wrong(&folder))?;
-    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    engine.record(&Event::Resumed { policy }).map_err(|error| went_wrong(&folder, error))?;
+    let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
 }
 
@@ -126,6 +127,6 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let (journal, _) = Journal::open(&folder, kill_at)?;
     let first = Event::Adopted { run: Box::new(run), head, handoff: Box::new(handoff) };
     let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe)?;
-    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
 }

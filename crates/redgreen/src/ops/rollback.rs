@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use redgreen_core::handoff::NOTES_REF;
+use redgreen_core::state::{Ending, Situation, State};
 
 use super::run::went_wrong;
 use super::{Stopped, kill_at, notes};
@@ -25,9 +26,7 @@ pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Resul
     let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
     let state = state.context("the run's journal is empty")?;
     if state.is_over() {
-        return Err(Failure::usage(format!("run {} is over; its commits are part of your history", folder.id))
-            .next("git revert -m 1 <merge commit>")
-            .into());
+        return Err(over(&state).into());
     }
     if !state.trail.iter().any(|waypoint| waypoint.progress.head.commit == id) {
         return Err(Failure::usage(format!("run {} never stood at {commit}, or was rolled back beyond it", folder.id))
@@ -35,6 +34,17 @@ pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Resul
             .into());
     }
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
-    let outcome = engine.roll_back(&id).with_context(|| went_wrong(&folder))?;
+    let outcome = engine.roll_back(&id).map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
+}
+
+fn over(state: &State) -> Failure {
+    let id = &state.run.id;
+    match &state.situation {
+        Situation::Ended(Ending::Merged { commit }) => {
+            Failure::usage(format!("run {id} is merged; its commits are part of your history"))
+                .next(format!("git revert -m 1 {commit}"))
+        }
+        _ => Failure::usage(format!("run {id} was aborted; its commits are set aside")).next("redgreen salvage"),
+    }
 }

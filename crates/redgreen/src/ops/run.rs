@@ -1,6 +1,6 @@
 //! `redgreen run`: from a request to a branch that waits for a human.
 
-use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -13,6 +13,7 @@ use crate::engine::{Engine, Observer, Project, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
+use crate::process::Interrupted;
 use crate::runner;
 
 /// What the user asked for on the command line.
@@ -32,6 +33,7 @@ pub struct Request {
 pub struct Limits {
     pub max_retries: Option<u32>,
     pub max_iterations: Option<u32>,
+    pub max_cycles: Option<u32>,
     pub budget_tokens: Option<u64>,
     pub budget_usd: Option<f64>,
     pub deadline: Option<f64>,
@@ -44,9 +46,11 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let kill_at = kill_at(project)?;
     let (agent, script) = agent(project, request.script.as_deref(), None)?;
     let (base, target) = starting_point(project, request)?;
+    project.git.check_version()?;
     project.git.identity()?;
     runner::detect(&project.git.root)?;
     notes::check(project)?;
+    project.clear_stale(None);
     if let Some(branch) = &request.branch {
         check_branch(project, branch)?;
     }
@@ -54,27 +58,54 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let folder = project.store.create(now())?;
     let started = begin(project, request, brief, policy, base, target, &agent.name(), &folder)
         .and_then(|first| keep_script(&folder, &script).map(|()| first))
-        .and_then(|first| Journal::open(&folder, kill_at).map(|(journal, _)| (first, journal)));
-    let (first, journal) = match started {
-        Ok(started) => started,
+        .and_then(|first| Journal::open(&folder, kill_at).map(|(journal, _)| (first, journal)))
+        .and_then(|(first, journal)| Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe));
+    let mut engine = match started {
+        Ok(engine) => engine,
         Err(error) => {
             // Nothing has begun; a folder without a story would only confuse.
             project.store.forget(&folder).ok();
             return Err(error);
         }
     };
-    let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe)?;
-    let outcome = engine.run().with_context(|| went_wrong(&folder))?;
+    let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
 }
 
 /// What to say about a run that could not go on for a reason outside.
-pub(super) fn went_wrong(folder: &RunFolder) -> String {
-    format!("run {} stopped; nothing is lost: redgreen resume {}", folder.id, folder.id)
+pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Error {
+    let next = format!("put that right, then: redgreen resume {}", folder.id);
+    match error.downcast::<Failure>() {
+        Ok(failure) if failure.next.is_none() => failure.next(next).into(),
+        Ok(failure) => failure.into(),
+        Err(error) if error.is::<Interrupted>() => error,
+        Err(error) => {
+            let what = format!("run {} stopped: {error:#}", folder.id);
+            let failure = Failure::environment(&what).evidence("nothing is lost, and your checkout is as it was");
+            // Git does not always say why it could not write.
+            match full_disk(folder).filter(|reason| !what.contains(reason)) {
+                Some(reason) => failure.evidence(format!("the disk: {reason}")).next(next).into(),
+                None => failure.next(next).into(),
+            }
+        }
+    }
 }
 
+/// The system's words for it when there is no room for another few files.
+fn full_disk(folder: &RunFolder) -> Option<String> {
+    const ROOM_BYTES: &[u8] = &[0; 64 << 10];
+    let written = tempfile::tempfile_in(&folder.path).and_then(|mut file| file.write_all(ROOM_BYTES));
+    let words = written.err()?.to_string();
+    Some(words.split(" (os error").next().unwrap_or_default().to_owned())
+}
+
+/// A reader, and a run that is resumed, sees the old script or the new one.
 pub(super) fn keep_script(folder: &RunFolder, script: &str) -> Result<()> {
-    fs::write(folder.script(), script).with_context(|| format!("write {}", folder.script().display()))
+    let act = || format!("write {}", folder.script().display());
+    let mut part = tempfile::NamedTempFile::new_in(&folder.path).with_context(act)?;
+    part.write_all(script.as_bytes()).with_context(act)?;
+    part.persist(folder.script()).map_err(|error| error.error).with_context(act)?;
+    Ok(())
 }
 
 impl Limits {
@@ -88,6 +119,9 @@ impl Limits {
         }
         if let Some(iterations) = self.max_iterations {
             policy.iterations_max = iterations;
+        }
+        if let Some(cycles) = self.max_cycles {
+            policy.cycles_max = cycles;
         }
         if self.budget_tokens.is_some() {
             policy.budget.tokens = self.budget_tokens;
@@ -106,10 +140,12 @@ fn brief(request: &str) -> Result<Brief> {
     const REQUEST_CHARS_MAX: usize = 100_000;
     let request = request.trim();
     if request.is_empty() {
-        return Err(Failure::usage("the request is empty").next("redgreen run \"<what to build>\"").into());
+        return Err(Failure::usage("the request is empty").next(super::BEGIN).into());
     }
     if request.chars().count() > REQUEST_CHARS_MAX {
-        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters")).into());
+        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters"))
+            .next("name a file of the project in the request and put the rest there")
+            .into());
     }
     Ok(Brief { request: request.to_owned() })
 }
@@ -143,7 +179,27 @@ fn check_branch(project: &Project, branch: &str) -> Result<()> {
             .next("redgreen run --branch <another name> …, or leave --branch away")
             .into());
     }
-    Ok(())
+    is_free(project, branch)
+}
+
+/// Git keeps branches as files in folders: `a` and `a/b` cannot both be.
+fn is_free(project: &Project, branch: &str) -> Result<()> {
+    let above = branch.match_indices('/').filter_map(|(at, _)| branch.get(..at));
+    let above = above.map(|name| format!("refs/heads/{name}")).collect::<Vec<_>>();
+    let mut found = None;
+    for name in &above {
+        found = found.or(project.git.read_ref(name)?.map(|_| name.clone()));
+    }
+    let below = project.git.read_refs(&[&format!("refs/heads/{branch}/")])?;
+    match found.or_else(|| below.into_iter().next().map(|(name, _)| name)) {
+        None => Ok(()),
+        Some(name) => {
+            let name = name.trim_start_matches("refs/heads/");
+            Err(Failure::usage(format!("there can be no branch {branch:?} beside the branch {name:?}"))
+                .next("redgreen run --branch <another name> …")
+                .into())
+        }
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "each one is a fact of the run's first line, and named there")]
@@ -163,6 +219,7 @@ fn begin(
         Some(branch) => branch.clone(),
         None => format!("redgreen/{}-{tail}", brief.slug()),
     };
+    is_free(project, &branch)?;
     let run = Run {
         id: folder.id.clone(),
         brief,

@@ -6,7 +6,7 @@ use redgreen_core::brief::TestCase;
 use redgreen_core::event::Outcome;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Spent;
-use redgreen_core::state::{Situation, State};
+use redgreen_core::state::{Ending, Situation, State};
 use serde::Serialize;
 
 use super::notes;
@@ -93,9 +93,29 @@ pub fn overview(folder: &RunFolder, state: &State) -> Overview {
 
 /// The command a person should type next for a run in this state.
 pub fn next_command(state: &State, at_work: bool) -> String {
-    let id = &state.run.id;
+    let id = short_id(&state.run.id);
     if at_work {
         return format!("redgreen why {id}");
+    }
+    match &state.left {
+        Some(Outcome::BudgetSpent { .. }) => {
+            return format!(
+                "redgreen resume {id} with a larger --budget-tokens, --budget-usd, --deadline or --max-cycles"
+            );
+        }
+        Some(Outcome::AgentUnusable { .. }) => {
+            return format!("redgreen resume {id} --script FILE    (or: redgreen abort {id})");
+        }
+        Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
+            return format!("put right what it says, then: redgreen resume {id}    (or: redgreen abort {id})");
+        }
+        Some(Outcome::GaveUp { .. }) => {
+            return format!("redgreen resume {id}    (or: redgreen abort {id})");
+        }
+        Some(
+            Outcome::Merged | Outcome::Aborted | Outcome::Waiting | Outcome::MergeBlocked { .. } | Outcome::Interrupted,
+        )
+        | None => {}
     }
     match &state.situation {
         Situation::Waiting { trouble: None } | Situation::Merging => {
@@ -105,13 +125,19 @@ pub fn next_command(state: &State, at_work: bool) -> String {
             format!("put right what stood in the way, then: redgreen approve {id}    (or: redgreen abort {id})")
         }
         Situation::Discarding => format!("redgreen abort {id}"),
-        Situation::Ended(_) => "redgreen history".to_owned(),
+        Situation::Ended(Ending::Merged { .. }) => "redgreen history".to_owned(),
+        Situation::Ended(Ending::Aborted) => "redgreen salvage".to_owned(),
         Situation::Measuring { .. }
         | Situation::Unmeasurable { .. }
         | Situation::Working { .. }
         | Situation::Reverting { .. }
         | Situation::Halted { .. } => format!("redgreen resume {id}"),
     }
+}
+
+/// The end of a run's id, which is enough to name it.
+fn short_id(id: &str) -> &str {
+    id.rsplit('-').next().unwrap_or(id)
 }
 
 fn trouble(state: &State) -> Option<Trouble> {

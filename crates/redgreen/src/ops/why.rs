@@ -22,7 +22,7 @@ pub struct Why {
     pub gate: &'static str,
     /// The last verdict, if there was one.
     pub verdict: Option<LastVerdict>,
-    /// What is being done now, or was being done when it stopped.
+    /// What is being done now, or was being done when it was killed.
     pub doing: Option<String>,
     pub artifacts: Vec<String>,
 }
@@ -45,15 +45,14 @@ pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
         (named, _) => pick(project, named)?,
     };
     let (state, lines) = journal::read(&folder)?;
-    let state = state.ok_or_else(|| Failure::usage(format!("run {} never began", folder.id)))?;
+    let state = state.ok_or_else(|| {
+        Failure::usage(format!("run {} never began", folder.id)).next(format!("redgreen abort {}", folder.id))
+    })?;
     Ok(Why {
         version: 1,
         gate: gate(state.phase()),
         verdict: last_verdict(&lines),
-        doing: lines.iter().rev().find_map(|line| match &line.body {
-            Body::Intent { intent } => Some(intent.clone()),
-            Body::Event(_) => None,
-        }),
+        doing: if state.left.is_some() { None } else { last_intent(&lines) },
         artifacts: lines
             .iter()
             .filter_map(|line| match &line.body {
@@ -68,8 +67,18 @@ pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
     })
 }
 
-fn last_verdict(lines: &[Line]) -> Option<LastVerdict> {
+fn last_intent(lines: &[Line]) -> Option<String> {
     lines.iter().rev().find_map(|line| match &line.body {
+        Body::Intent { intent } => Some(intent.clone()),
+        Body::Event(_) => None,
+    })
+}
+
+fn last_verdict(lines: &[Line]) -> Option<LastVerdict> {
+    // What was judged before a rollback is about commits that the run does not have any more.
+    let rolled_back =
+        |line: &&Line| matches!(&line.body, Body::Event(event) if matches!(**event, Event::RolledBack { .. }));
+    lines.iter().rev().take_while(|line| !rolled_back(line)).find_map(|line| match &line.body {
         Body::Event(event) => match event.as_ref() {
             Event::Judged { phase, verdict, report, .. } => {
                 let code = verdict.first().map(|Reason { code, .. }| *code);

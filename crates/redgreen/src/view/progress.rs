@@ -1,13 +1,19 @@
 //! A run as it happens: one line for each thing worth knowing.
 
+use anstyle::Style;
 use redgreen_core::agent::Turn;
 use redgreen_core::event::Event;
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::state::State;
 use redgreen_core::verdict::{Decision, Verdict};
 
-use super::{BAD, DOUBT, GOOD, QUIET, STRONG, paint};
+use super::{BAD, DOUBT, GOOD, PLAIN, QUIET, STRONG, paint};
 use crate::journal::{Body, Line};
+
+/// Further words about what a line began with a name of up to nine letters.
+const MARGIN: &str = "           ";
+/// Where the sentences of a phase stand.
+const SENTENCES: &str = "                         ";
 
 /// What is said about a line of the journal; empty when it is not worth a line.
 pub fn moment(line: &Line, state: &State) -> String {
@@ -20,57 +26,59 @@ pub fn moment(line: &Line, state: &State) -> String {
 /// The first words about a run.
 fn started(state: &State) -> String {
     let run = &state.run;
-    format!(
-        "{}  {}\n          on branch {}, for {}, by {}\n",
-        paint(STRONG, "redgreen"),
-        paint(STRONG, &run.brief.request),
+    let words = format!(
+        "{}\non branch {}, for {}, by {}",
+        paint(STRONG, &super::brief(&run.brief.request)),
         run.branch,
         run.target,
         run.agent
-    )
+    );
+    head(&paint(STRONG, "redgreen"), &words)
 }
 
 fn told(event: &Event, state: &State) -> String {
     match event {
         Event::Started { .. } => started(state),
         Event::Adopted { handoff, .. } => {
-            format!(
-                "{}          taken over after {} of cycle {}\n",
-                started(state),
-                handoff.phase,
-                handoff.cycle_number
-            )
+            format!("{}{MARGIN}taken over after {} of cycle {}\n", started(state), handoff.phase, handoff.cycle_number)
         }
         Event::Resumed { .. } => {
-            format!("{}  run {} goes on in {}\n", paint(STRONG, "redgreen"), state.run.id, state.phase())
+            head(&paint(STRONG, "redgreen"), &format!("run {} goes on in {}", state.run.id, state.phase()))
         }
         Event::Prepared { salvage, notices, .. } => {
-            let mut text: String = notices.iter().map(|notice| indent("notice", notice)).collect();
+            let mut text: String = notices.iter().map(|notice| notice_line(notice)).collect();
             if let Some(name) = salvage {
-                text.push_str(&indent("salvaged", &format!("what an interrupted turn had written: {name}")));
+                text.push_str(&head("kept", &format!("what an interrupted turn had written: {name}")));
             }
             text
         }
         Event::Measured { report, lint, .. } => {
-            let mut text = format!("baseline  {}\n", report.summary);
+            let mut text = head("baseline", &report.summary);
             for linter in lint {
-                text.push_str(&indent("notice", &format!("`{linter}` is not content already; it will not be asked")));
+                text.push_str(&notice_line(&format!("`{linter}` is not content already; it will not be asked")));
             }
             text
         }
         Event::Turned { role, turn, .. } => turned(*role, turn, state),
         Event::Judged { phase, verdict, .. } => judged(*phase, verdict, state),
-        Event::Linted { findings, .. } => findings.iter().map(|finding| indent(&paint(BAD, "lint"), finding)).collect(),
+        Event::Linted { findings, .. } => findings.iter().map(|finding| indent(BAD, "lint", finding)).collect(),
         Event::Restored { salvage, .. } => match salvage {
-            Some(name) => indent("rolled back", &paint(QUIET, &format!("kept as {name}"))),
-            None => indent("rolled back", ""),
+            Some(name) => indent(PLAIN, "taken back", &format!("kept as {name}")),
+            None => indent(PLAIN, "taken back", ""),
         },
-        Event::MergeBlocked { trouble } => indent(&paint(BAD, "not merged"), &trouble.message),
+        // The last words say it.
+        Event::MergeBlocked { .. } => String::new(),
         Event::Merged { commit } => {
-            format!("{}    {} is in {}\n", paint(GOOD, "merged"), short(commit), state.run.target)
+            head(&paint(GOOD, "merged"), &format!("{} is in {}", short(commit), state.run.target))
         }
-        Event::Discarded { salvage: Some(name) } => indent("salvaged", name),
-        Event::RolledBack { to, .. } => format!("{}  back at {}\n", paint(STRONG, "redgreen"), short(to)),
+        Event::Discarded { salvage: Some(name) } => head("kept", &format!("the commits of the run, as {name}")),
+        Event::RolledBack { to, salvage } => {
+            let mut text = head(&paint(STRONG, "redgreen"), &format!("back at {}", short(to)));
+            if let Some(name) = salvage {
+                text.push_str(&head("kept", &format!("what came after, as {name}")));
+            }
+            text
+        }
         Event::Paused
         | Event::Recorded { .. }
         | Event::Committed { .. }
@@ -84,47 +92,69 @@ fn told(event: &Event, state: &State) -> String {
 fn turned(role: Role, turn: &Turn, state: &State) -> String {
     match turn {
         Turn::Done { answer } if role == Role::Diagnosis && !answer.trim().is_empty() => {
-            indent("diagnosis", answer.lines().next().unwrap_or_default())
+            indent(PLAIN, "diagnosis", answer.trim().lines().next().unwrap_or_default())
         }
         Turn::Done { .. } => String::new(),
-        Turn::Failed { failure, message } => row(
-            state.progress.cycle,
-            state.phase(),
-            &paint(BAD, "failed  "),
-            &format!("{}: {message}", failure.as_str()),
-        ),
+        Turn::Failed { failure, message } => {
+            row(state.progress.cycle, state.phase(), BAD, "failed", &format!("{message} {}", code(failure.as_str())))
+        }
     }
 }
 
 fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
-    let word = match verdict.decision {
-        Decision::Accepted => paint(GOOD, "accepted"),
-        Decision::Refused => paint(BAD, "refused "),
-        Decision::Undecided => paint(DOUBT, "undecided"),
+    let (style, word) = match verdict.decision {
+        Decision::Accepted => (GOOD, "accepted"),
+        Decision::Refused => (BAD, "refused"),
+        Decision::Undecided => (DOUBT, "undecided"),
     };
     let mut text = String::new();
     for (index, reason) in verdict.reasons.iter().enumerate() {
-        let sentence = format!("{} {}", reason.sentence, paint(QUIET, reason.code.as_str()));
+        let sentence = format!("{} {}", reason.sentence, code(reason.code.as_str()));
         if index == 0 {
-            text.push_str(&row(state.progress.cycle, phase, &word, &sentence));
+            text.push_str(&row(state.progress.cycle, phase, style, word, &sentence));
         } else {
-            text.push_str(&indent("", &sentence));
+            text.push_str(&indent(PLAIN, "", &sentence));
         }
     }
     text
 }
 
-fn row(cycle: u32, phase: Phase, word: &str, sentence: &str) -> String {
-    format!("{cycle:>3} {phase:<9} {word} {}\n", lines(sentence))
+fn row(cycle: u32, phase: Phase, style: Style, word: &str, sentence: &str) -> String {
+    format!("{cycle:>3} {phase:<8}  {} {}\n", word_column(style, word), lines(sentence, SENTENCES))
 }
 
-fn indent(word: &str, sentence: &str) -> String {
-    format!("{:14}{word} {}\n", "", lines(sentence))
+/// A line about the phase above.
+fn indent(style: Style, word: &str, sentence: &str) -> String {
+    let line = format!("{:14}{} {}", "", word_column(style, word), lines(sentence, SENTENCES));
+    format!("{}\n", line.trim_end())
+}
+
+/// A line that stands by itself.
+fn head(word: &str, sentence: &str) -> String {
+    // Paint has no width, so the blanks are counted by hand.
+    let width = anstream::adapter::strip_str(word).to_string().chars().count();
+    let gap = " ".repeat(MARGIN.len().saturating_sub(width));
+    format!("{word}{gap}{}\n", lines(sentence, MARGIN))
+}
+
+/// What a careful user wants to know.
+pub fn notice_line(sentence: &str) -> String {
+    head(&paint(DOUBT, "notice"), sentence)
+}
+
+fn word_column(style: Style, word: &str) -> String {
+    // Padded before it is painted: paint has no width.
+    paint(style, &format!("{word:<10}"))
+}
+
+fn code(code: &str) -> String {
+    paint(QUIET, &format!("[{code}]"))
 }
 
 /// Further lines of a sentence stand below its first.
-fn lines(sentence: &str) -> String {
-    sentence.trim_end().replace('\n', "\n                ")
+fn lines(sentence: &str, margin: &str) -> String {
+    const LINES_MAX: usize = 12;
+    super::clip(sentence, LINES_MAX).replace('\n', &format!("\n{margin}"))
 }
 
 fn short(commit: &str) -> &str {

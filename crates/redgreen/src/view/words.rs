@@ -1,7 +1,5 @@
 //! The words of each verb's answer: what happened, the evidence, the next command.
 
-use std::fmt::Write;
-
 use redgreen_core::agent::Trouble;
 use redgreen_core::event::Outcome;
 use redgreen_core::policy::dollars;
@@ -47,22 +45,56 @@ pub fn next_line(command: &str) -> String {
     format!("  {}  {command}\n", paint(HINT, "next"))
 }
 
-/// Columns of a list, each row on a line.
-pub fn field(text: &mut String, name: &str, value: &str) {
-    if !value.is_empty() {
-        // Writing to a String cannot fail.
-        writeln!(
-            text,
-            "  {:<8}  {}",
-            paint(QUIET, &format!("{name:<8}")),
-            value.trim_end().replace('\n', "\n            ")
-        )
-        .ok();
+/// Names and values in two columns, as wide as the longest name; a row without a value is left out, and the next
+/// command stands last.
+pub fn block(rows: &[(&str, &str)], next: &str) -> String {
+    let next = ("next", next);
+    let rows: Vec<_> = rows.iter().chain([&next]).filter(|(_, value)| !value.trim().is_empty()).collect();
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let below = format!("\n{:width$}", "", width = width + 4);
+    let mut text = String::new();
+    for (name, value) in rows {
+        let style = if *name == next.0 { HINT } else { QUIET };
+        // The paint does not count as width, so the name is padded before it is painted.
+        let name = paint(style, &format!("{name:<width$}"));
+        text.push_str(&format!("  {name}  {}\n", value.trim_end().replace('\n', &below)));
+    }
+    text
+}
+
+/// The first lines of a text, each of bearable length.
+pub fn clip(text: &str, lines_max: usize) -> String {
+    const LINE_CHARS_MAX: usize = 300;
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let mut kept: Vec<String> = lines.iter().take(lines_max).map(|line| cut(line, LINE_CHARS_MAX)).collect();
+    if lines.len() > lines_max {
+        kept.push(format!("and {} more", count(lines.len() - lines_max, "line")));
+    }
+    kept.join("\n")
+}
+
+/// A text of any size as one line: a title, not the whole of it.
+pub fn brief(text: &str) -> String {
+    const TITLE_CHARS_MAX: usize = 100;
+    let words: Vec<&str> = text.split_whitespace().take(TITLE_CHARS_MAX).collect();
+    cut(&words.join(" "), TITLE_CHARS_MAX)
+}
+
+fn cut(line: &str, chars_max: usize) -> String {
+    match line.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line)),
+        None => line.to_owned(),
     }
 }
 
+/// `1 turn`, `2 turns`.
+pub fn count(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
 pub fn title(id: &str, words: &str) -> String {
-    format!("{}  {words}\n", paint(STRONG, id))
+    format!("{}  {}\n", paint(STRONG, id), brief(words))
 }
 
 /// A moment in the user's own time zone.
@@ -80,7 +112,7 @@ pub fn cost(tokens: u64, microdollars: u64, unknown_turns: u32) -> String {
         parts.push(dollars(microdollars));
     }
     if unknown_turns > 0 {
-        parts.push(format!("{unknown_turns} turns of unknown cost"));
+        parts.push(format!("{} of unknown cost", count(unknown_turns as usize, "turn")));
     }
     parts.join(", ")
 }

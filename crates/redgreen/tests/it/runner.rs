@@ -432,3 +432,20 @@ fn both_frameworks_make_one_report() {
     assert_eq!(report.runner, "pytest+cargo");
     assert_eq!(detect(project.0.path()).unwrap().describe(), "pytest + cargo");
 }
+
+#[test]
+fn bytecode_of_an_older_source_is_not_believed() {
+    let project = Project::new(&[("pytest.ini", "[pytest]\n"), ("calc.py", "VALUE = 1\n")]);
+    let test = "import calc\n\ndef test_value():\n    assert calc.VALUE == 2\n";
+    fs::write(project.0.path().join("test_calc.py"), test).unwrap();
+    let python = venv().join("bin/python");
+    let compile = redgreen::process::Program::new(python).args(["-m", "compileall", "-q", "."]).cwd(project.0.path());
+    let limits = redgreen::process::Limits { wall: TIMEOUT, output_bytes_max: 1 << 16 };
+    assert!(compile.output(limits, &Stop::default()).unwrap().success());
+    // The same size, and the same second: Python would take the bytecode for this source's.
+    let source = project.0.path().join("calc.py");
+    let time = fs::metadata(&source).unwrap().modified().unwrap();
+    fs::write(&source, "VALUE = 2\n").unwrap();
+    fs::File::options().write(true).open(&source).unwrap().set_modified(time).unwrap();
+    check(&project, &["Passed", "Passed test_calc.py::test_value"]);
+}

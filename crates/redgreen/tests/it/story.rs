@@ -1,12 +1,29 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
+mod bad_input;
+mod cost;
+mod crash;
+mod disk;
+mod doctor;
+mod fingerprint;
+mod kill;
+mod many;
+mod merging;
+mod recovery;
+mod repair;
 mod run;
+mod scripts;
+mod stale;
+mod surroundings;
+mod terminal;
+mod test;
+mod verbs;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// Three cycles on pytest: every phase accepted at the first try, the second refactoring changes something.
 pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
@@ -102,14 +119,7 @@ impl Story {
 
     /// `redgreen <line>`; words are split at blanks, `"…"` keeps them together, `@name` is a path beside the repository.
     pub(crate) fn redgreen(&self, line: &str) -> Said {
-        let output = self.prepare(line).output().unwrap();
-        Said {
-            line: line.to_owned(),
-            code: output.status.code(),
-            signal: output.status.signal(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Said::of(line, &self.prepare(line).output().unwrap())
     }
 
     /// The same, ready to be started in another way.
@@ -140,11 +150,19 @@ impl Story {
         branches
     }
 
-    /// Everything in the checkout and what git knows about it: file bytes, index bytes, refs of the user's.
+    /// Everything in the checkout and what git knows about it, byte for byte: files, index, refs of the user's.
     pub(crate) fn belongings(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut all = self.belongings_but_times();
+        all.insert(".git/index".to_owned(), fs::read(self.root.join(".git/index")).unwrap_or_default());
+        all
+    }
+
+    /// The same, but of the index only what it says: a merge that git itself refuses refreshes the times in it.
+    pub(crate) fn belongings_but_times(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         collect(&self.root, &self.root, &mut all);
-        for name in ["index", "HEAD", "config"] {
+        all.insert(".git/index".to_owned(), self.git("ls-files --stage -v --full-name").into_bytes());
+        for name in ["HEAD", "config"] {
             all.insert(format!(".git/{name}"), fs::read(self.root.join(".git").join(name)).unwrap_or_default());
         }
         for refs in ["refs/heads/main", "refs/stash", "refs/tags"] {
@@ -171,9 +189,20 @@ impl Story {
 }
 
 impl Said {
+    pub(crate) fn of(line: &str, output: &Output) -> Self {
+        Self {
+            line: line.to_owned(),
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "redgreen {}\n{}\n{}", self.line, self.stdout, self.stderr);
+        let Self { line, signal, stdout, stderr, .. } = &self;
+        assert_eq!(self.code, Some(code), "redgreen {line} (signal {signal:?})\n{stdout}\n{stderr}");
         self
     }
 

@@ -211,7 +211,11 @@ fn crash(message: String) -> Flow {
 /// The assignment, as a command of the script sees it.
 fn told(assignment: &Assignment) -> Vec<(String, String)> {
     let trouble = assignment.trouble.as_ref();
-    let trouble = trouble.map(|trouble| format!("{}: {}", trouble.kind, trouble.message));
+    // The reasons of a verdict name their codes themselves.
+    let trouble = trouble.map(|trouble| match trouble.message.starts_with(&trouble.kind) {
+        true => trouble.message.clone(),
+        false => format!("{}: {}", trouble.kind, trouble.message),
+    });
     [
         ("REDGREEN_ROLE", assignment.role.to_string()),
         ("REDGREEN_PHASE", assignment.phase.to_string()),

@@ -273,3 +273,67 @@ fn a_checkout_that_a_crash_left_is_cleared_away() {
     let merged = bench.merge_into("release");
     bench.check_merged(merged, "release", None);
 }
+
+/// A checkout with the files at the top only; the merge changes, adds and deletes some below, and two at the top.
+fn sparse() -> Bench {
+    sparse_with(&[("a.txt", "two\n"), ("new.txt", "new\n")])
+}
+
+fn sparse_with(top: &[(&str, &str)]) -> Bench {
+    let bench = Bench::new();
+    bench.repo.git("checkout -q main");
+    bench.repo.file("src/old.txt", "old\n").commit("third");
+    bench.repo.git("checkout -q source");
+    bench.repo.git("merge -q --no-edit main");
+    fs::remove_file(bench.repo.root.join("src/old.txt")).unwrap();
+    fs::remove_file(bench.repo.root.join("new.txt")).unwrap();
+    for (path, text) in top {
+        bench.repo.file(path, text);
+    }
+    bench.repo.file("src/more.txt", "more\n").commit("more");
+    bench.repo.git("checkout -q main");
+    let bench = Bench { source: bench.repo.git("rev-parse source"), ..bench };
+    bench.repo.git("sparse-checkout set --cone");
+    bench.repo.file("b.txt", "dirty\n").file("untracked.txt", "mine\n");
+    assert!(!bench.repo.root.join("src").exists());
+    bench
+}
+
+#[test]
+fn a_sparse_checkout_stays_sparse_when_a_merge_is_taken_back() {
+    check_sparse(&sparse());
+    check_sparse(&sparse_with(&[]));
+}
+
+fn check_sparse(bench: &Bench) {
+    assert_eq!(bench.settle(), Settled::Untouched);
+    bench.repo.hook("pre-merge-commit", "echo not today >&2; exit 1");
+    bench.check_blocked("a hook", "not today");
+    let before = bench.repo.everything();
+    bench.repo.hook("pre-merge-commit", "kill -9 $PPID");
+    try_run(&bench.repo.root, &["merge", "--no-ff", "-m", "x", &bench.source]);
+    assert_ne!(bench.repo.everything(), before);
+    assert_eq!(bench.settle(), Settled::TakenBack);
+    assert_eq!(bench.repo.everything(), before);
+}
+
+#[test]
+fn a_sparse_checkout_stays_sparse_when_a_merge_is_killed_among_its_files() {
+    let bench = sparse();
+    let before = bench.repo.everything();
+    // What git has written when it dies before the index: the files at the top.
+    bench.repo.file("a.txt", "two\n").file("new.txt", "new\n");
+    assert_eq!(bench.settle(), Settled::TakenBack);
+    assert_eq!(bench.repo.everything(), before);
+    assert_eq!(bench.settle(), Settled::Untouched);
+}
+
+#[test]
+fn a_merge_into_a_sparse_checkout_writes_only_what_belongs_there() {
+    let bench = sparse();
+    let merged = bench.merge();
+    bench.check_merged(merged, "main", None);
+    assert!(!bench.repo.root.join("src").exists());
+    assert_eq!(fs::read_to_string(bench.repo.root.join("a.txt")).unwrap(), "two\n");
+    assert_eq!(bench.repo.git("status --porcelain"), "M b.txt\n?? untracked.txt");
+}

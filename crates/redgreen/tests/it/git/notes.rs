@@ -30,6 +30,41 @@ fn a_note_is_read_as_written_and_overwritten() {
 }
 
 #[test]
+fn a_text_keeps_every_byte() {
+    let repo = Repo::new();
+    let git = repo.open();
+    for text in
+        ["a\n", "a \n", "a\t\nb\n", "a\r\n", "\na\n", "a\n\n", "a\n\nb\n", "a\n\n\nb\n", "# a\n", " a\n", "a\u{b}\n"]
+    {
+        git.notes().write("main", text).unwrap();
+        assert_eq!(git.notes().all().unwrap()[0].text, text, "{text:?}");
+    }
+}
+
+#[test]
+fn reading_says_what_is_wrong_with_the_notes() {
+    let repo = Repo::new();
+    let git = repo.open();
+    let (first, second) = (git.head().unwrap().commit, repo.file("b.txt", "b\n").commit("second"));
+    let check = |expected: Health, texts: &[&str]| {
+        let (notes, health) = git.notes().read_and_check(&[&first, &second]).unwrap();
+        assert_eq!(health, expected);
+        assert_eq!(notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>(), texts);
+        assert_eq!(git.notes().read_and_check(&[]).unwrap(), (Vec::new(), expected));
+    };
+    check(Health::Absent, &[]);
+    git.notes().write(&first, "one").unwrap();
+    check(Health::Fine, &["one\n"]);
+    git.notes().write(&second, "two").unwrap();
+    check(Health::Fine, &["one\n", "two\n"]);
+    let loose = repo.root.join(".git").join(NOTES);
+    fs::write(&loose, "1234567890123456789012345678901234567890\n").unwrap();
+    check(Health::Dangling, &[]);
+    fs::remove_file(&loose).unwrap();
+    check(Health::Absent, &[]);
+}
+
+#[test]
 fn sixteen_writers_at_once_lose_nothing() {
     const WRITERS: usize = 16;
     const NOTES_EACH: usize = 5;

@@ -42,13 +42,13 @@ impl Bench {
         let before = files(&self.repo.root);
         self.restore_and_compare();
         assert_eq!(files(&self.repo.root), before);
-        self.git.restore(&self.worktree, "main", &tree).unwrap();
+        self.git.restore(&self.worktree, &self.git.mark("main").unwrap(), &tree).unwrap();
         assert_eq!(self.snapshot(), tree, "back again: {script}");
         self.restore_and_compare();
     }
 
     fn restore_and_compare(&self) {
-        self.git.restore(&self.worktree, "main", &self.base).unwrap();
+        self.git.restore(&self.worktree, &self.git.mark("main").unwrap(), &self.base).unwrap();
         let ignored = |name: &str| name.starts_with("target/") || name.contains("__pycache__");
         let found: BTreeMap<_, _> = files(&self.worktree.path).into_iter().filter(|(name, _)| !ignored(name)).collect();
         assert_eq!(found, map(&[("a.txt", "one\n"), ("src/lib.txt", "lib\n")]));
@@ -122,7 +122,7 @@ fn a_reset_by_the_agent_is_a_change_like_any_other() {
     let bench = Bench::new();
     bench.repo.file("b.txt", "b\n").commit("second");
     let base = bench.git.tree_of("main").unwrap();
-    bench.git.restore(&bench.worktree, "main", &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark("main").unwrap(), &base).unwrap();
     shell(&bench.worktree.path, "git reset -q --hard HEAD~1");
     let taken = bench.git.snapshot(&bench.worktree, &base).unwrap();
     assert_eq!(bench.content(&taken.tree), map(&[A, LIB]));
@@ -148,7 +148,7 @@ fn litter_does_not_count_and_stays() {
     bench.repo.git("add -f target/kept");
     bench.repo.commit("kept");
     let base = bench.git.tree_of("main").unwrap();
-    bench.git.restore(&bench.worktree, "main", &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark("main").unwrap(), &base).unwrap();
     write(&bench.path("target/kept"), "changed\n");
     let taken = bench.git.snapshot(&bench.worktree, &base).unwrap();
     assert_eq!(bench.content(&taken.tree), map(&[A, LIB, ("target/kept", "changed\n")]));
@@ -202,13 +202,13 @@ fn a_tracked_folder_behind_an_ignored_link_is_seen_as_gone() {
     bench.repo.git("add -f target/kept");
     bench.repo.commit("kept");
     let base = bench.git.tree_of("main").unwrap();
-    bench.git.restore(&bench.worktree, "main", &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark("main").unwrap(), &base).unwrap();
     let outside = bench.repo.place("outside");
     fs::rename(bench.path("target"), &outside).unwrap();
     symlink(&outside, bench.path("target")).unwrap();
     let taken = bench.git.snapshot(&bench.worktree, &base).unwrap();
     assert!(!bench.content(&taken.tree).contains_key("target/kept"));
-    bench.git.restore(&bench.worktree, "main", &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark("main").unwrap(), &base).unwrap();
     assert_eq!(files(&outside), map(&[("kept", "kept\n")]));
 }
 
@@ -217,8 +217,39 @@ fn a_damaged_private_index_costs_nothing_but_time() {
     let bench = Bench::new();
     bench.snapshot();
     fs::write(bench.worktree.private.join("index"), "junk").unwrap();
+    bench.check("echo two >a.txt", &[TWO, LIB]);
+    // Its end, by which it is known, is as it was.
+    let index = bench.worktree.private.join("index");
+    let mut bytes = fs::read(&index).unwrap();
+    bytes[..12].fill(0);
+    fs::write(&index, bytes).unwrap();
+    bench.check("echo two >a.txt", &[TWO, LIB]);
+}
+
+#[test]
+fn a_lock_that_a_crash_left_is_not_in_the_way() {
+    let bench = Bench::new();
+    bench.snapshot();
     fs::write(bench.worktree.private.join("index.lock"), "").unwrap();
     bench.check("echo two >a.txt", &[TWO, LIB]);
+}
+
+#[test]
+fn what_is_known_of_one_tree_is_not_taken_for_another() {
+    let bench = Bench::new();
+    shell(&bench.worktree.path, "echo two >a.txt");
+    let two = bench.snapshot();
+    // From the tree that was taken last nothing has changed; from the first one a file has, and is seen again.
+    assert_eq!(bench.git.snapshot(&bench.worktree, &two).unwrap().tree, two);
+    assert_eq!(bench.snapshot(), two);
+    // A file that only the last tree has, and that is ignored by now, counts from there and not from the first.
+    shell(&bench.worktree.path, "echo n >note.tmp");
+    let noted = bench.snapshot();
+    shell(&bench.worktree.path, "echo '*.tmp' >.gitignore");
+    let names = |tree: &str| bench.content(tree).into_keys().collect::<Vec<_>>();
+    let from_noted = bench.git.snapshot(&bench.worktree, &noted).unwrap().tree;
+    assert_eq!(names(&from_noted), [".gitignore", "a.txt", "note.tmp", "src/lib.txt"]);
+    assert_eq!(names(&bench.snapshot()), [".gitignore", "a.txt", "src/lib.txt"]);
 }
 
 #[test]
@@ -283,7 +314,7 @@ fn a_phase_costs_little() {
     }
     let head = bench.repo.commit("many");
     let base = bench.git.tree_of("main").unwrap();
-    bench.git.restore(&bench.worktree, &head, &base).unwrap();
+    bench.git.restore(&bench.worktree, &bench.git.mark(&head).unwrap(), &base).unwrap();
     let time = |what: &str, act: &mut dyn FnMut(u32)| {
         let started = std::time::Instant::now();
         (0..ROUNDS).for_each(&mut *act);
@@ -309,7 +340,7 @@ fn a_phase_costs_little() {
     });
     time("restore", &mut |round| {
         write(&bench.path("a.txt"), &format!("{round}\n"));
-        bench.git.restore(&bench.worktree, &head, &base).unwrap();
+        bench.git.restore(&bench.worktree, &bench.git.mark(&head).unwrap(), &base).unwrap();
     });
     time("open", &mut |_| {
         bench.repo.open();

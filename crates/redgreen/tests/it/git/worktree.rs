@@ -115,7 +115,7 @@ fn submodules_are_filled_offline_and_the_configuration_stays() {
     let base = git.tree_of("main").unwrap();
     let taken = git.snapshot(&worktree, &base).unwrap();
     assert_eq!((taken.tree, taken.nested.len()), (base.clone(), 0));
-    git.restore(&worktree, "main", &base).unwrap();
+    git.restore(&worktree, &git.mark("main").unwrap(), &base).unwrap();
     assert!(worktree.path.join("libs/one/a.txt").exists());
     git.worktree_remove(&worktree.path).unwrap();
     assert_eq!(repo.everything(), before);

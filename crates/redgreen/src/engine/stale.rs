@@ -1,0 +1,82 @@
+//! What runs left behind that were killed at their very end, or whose folder someone took away: it is cleared when the
+//! next verb starts, so that nobody has to.
+
+use std::path::{Component, Path};
+
+use anyhow::{Context, Result};
+use redgreen_core::event::Event;
+
+use super::{Engine, Project};
+use crate::git::{Listed, Worktree};
+use crate::journal::{self, Journal, RunFolder};
+use crate::runner::Suite;
+
+impl Project {
+    /// Ends what is over but was not left, and removes worktrees of ours that belong to no live run. `spared` is the
+    /// run that the verb is about. Nothing here is worth failing for: what cannot be cleared now is cleared next time.
+    pub fn clear_stale(&self, spared: Option<&RunFolder>) {
+        for folder in self.store.open().unwrap_or_default() {
+            if Some(&folder) != spared && is_over(&folder) {
+                self.end(&folder).ok();
+            }
+        }
+        for listed in self.git.worktree_list().unwrap_or_default() {
+            let Some(id) = self.run_of(&listed.path) else { continue };
+            let folder = self.store.named(&id);
+            let gone = !folder.path.exists();
+            if Some(&folder) != spared && (gone || is_over(&folder)) {
+                self.clear(&id, &listed).ok();
+            }
+        }
+    }
+
+    fn end(&self, folder: &RunFolder) -> Result<()> {
+        let (journal, state) = Journal::open(folder, None)?;
+        let state = state.context("the run's journal is empty")?;
+        if state.left.is_some() {
+            return self.store.close(folder);
+        }
+        let mut silent = |_: &journal::Line, _: &redgreen_core::state::State| {};
+        let mut engine = Engine::reopen(self, folder.clone(), journal, state, None, &mut silent);
+        engine.record(&Event::Resumed { policy: None })?;
+        engine.run().map(drop)
+    }
+
+    fn clear(&self, id: &str, listed: &Listed) -> Result<()> {
+        if let (true, Some(head)) = (listed.path.is_dir(), &listed.head) {
+            let private = tempfile::tempdir().context("make a temporary folder")?;
+            let litter = Suite::all_litter().map(str::to_owned).collect();
+            let worktree = Worktree { path: listed.path.clone(), private: private.path().to_owned(), litter };
+            let tree = self.git.tree_of(head)?;
+            let held = self.git.snapshot(&worktree, &tree)?.tree;
+            if held != tree {
+                self.git.salvage(id, "left-behind", &held, head)?;
+            }
+        }
+        self.git.worktree_remove(&listed.path)
+    }
+
+    /// The run that a checkout of ours was made for: `<workshop>/<id>`, or a folder in `<workshop>/<id>-merge`.
+    fn run_of(&self, checkout: &Path) -> Option<String> {
+        let workshop = self.workshop.canonicalize().ok()?;
+        let inside = checkout.strip_prefix(&workshop).ok()?;
+        let names: Vec<&str> = inside
+            .components()
+            .map(|part| match part {
+                Component::Normal(name) => name.to_str(),
+                _ => None,
+            })
+            .collect::<Option<_>>()?;
+        let id = match *names.as_slice() {
+            [id] => id,
+            [merge, _] => merge.strip_suffix("-merge")?,
+            _ => return None,
+        };
+        journal::is_run_id(id).then(|| id.to_owned())
+    }
+}
+
+/// Over, and nobody is at work on it. A journal that cannot be read is for a human to look at.
+fn is_over(folder: &RunFolder) -> bool {
+    !journal::is_busy(folder) && matches!(journal::read(folder), Ok((Some(state), _)) if state.is_over())
+}

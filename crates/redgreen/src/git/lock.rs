@@ -1,0 +1,37 @@
+//! Locks that keep our own processes from racing where git does not. A killed process holds none.
+
+use std::fs::{self, File, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::Git;
+use crate::failure::Failure;
+
+const LOCK_POLL: Duration = Duration::from_millis(3);
+
+impl Git {
+    /// Waits for its turn; `doing` is what whoever holds the lock for too long is said to be at.
+    pub(super) fn lock(&self, name: &str, doing: &str, wait_max: Duration) -> Result<File> {
+        let folder = self.common_dir.join("redgreen");
+        let path = folder.join(name);
+        let act = || format!("lock {}", path.display());
+        fs::create_dir_all(&folder).with_context(|| format!("create folder {}", folder.display()))?;
+        let file = File::options().create(true).append(true).open(&path).with_context(act)?;
+        let deadline = Instant::now() + wait_max;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(error).with_context(act),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                    let seconds = wait_max.as_secs();
+                    return Err(Failure::environment(format!("another redgreen has been {doing} for {seconds} s"))
+                        .evidence(format!("it holds {}", path.display()))
+                        .into());
+                }
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_POLL),
+            }
+        }
+    }
+}

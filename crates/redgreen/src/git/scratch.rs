@@ -1,0 +1,87 @@
+//! Repositories of redgreen's own, for the demo and the bench. The user's hooks, signing and identity have no part in
+//! them.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::Git;
+use super::call::{CHECKOUT_MAX, Call, base};
+use super::notes::NOTES;
+use crate::process::Program;
+
+const NAME: &str = "redgreen";
+const EMAIL: &str = "redgreen@redgreen.invalid";
+/// When the first imported commit was made; each later one is a minute younger.
+const FIRST_DATE: usize = 1_700_000_000;
+const MINUTE: usize = 60;
+
+/// A commit to import, and the note on it.
+#[derive(Clone, Debug)]
+pub struct Noted {
+    pub subject: String,
+    pub note: String,
+}
+
+impl Git {
+    /// Makes a repository in the folder with these files as the first commit of `main`.
+    pub fn create_scratch(folder: &Path, files: &[(&str, &str)], subject: &str) -> Result<Self> {
+        for (name, text) in files {
+            let path = folder.join(name);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+            }
+            fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+        }
+        for arguments in [
+            &["init", "--quiet", "--initial-branch=main"][..],
+            &["config", "user.name", NAME],
+            &["config", "user.email", EMAIL],
+            &["config", "commit.gpgsign", "false"],
+            &["config", "core.hooksPath", "/dev/null"],
+            &["add", "--all"],
+            &["commit", "--quiet", "--message", subject],
+        ] {
+            let call = Call::as_the_user(folder).args(arguments.iter().copied());
+            call.run(&format!("make a repository in {}", folder.display()))?;
+        }
+        Self::open(folder)
+    }
+
+    /// Puts commits on top of `main`, the oldest first, each with its note. Two processes, however many they are.
+    pub fn import(&self, commits: &[Noted]) -> Result<()> {
+        let act = format!("import commits into {}", self.root.display());
+        let mut stream = String::new();
+        let mut notes = String::new();
+        for (mark, commit) in (1..).zip(commits) {
+            let date = FIRST_DATE + mark * MINUTE;
+            let from = if mark == 1 { "from refs/heads/main^0\n" } else { "" };
+            // Writing to a String cannot fail.
+            write!(
+                stream,
+                "commit refs/heads/main\nmark :{mark}\ncommitter {NAME} <{EMAIL}> {date} +0000\n{}{from}\
+                 M 100644 inline progress.txt\n{}\n",
+                data(&commit.subject),
+                data(&mark.to_string()),
+            )
+            .ok();
+            write!(notes, "N inline :{mark}\n{}", data(&commit.note)).ok();
+        }
+        let date = FIRST_DATE + commits.len() * MINUTE;
+        write!(stream, "commit {NOTES}\ncommitter {NAME} <{EMAIL}> {date} +0000\n{}{notes}\n", data("import")).ok();
+        self.call(["fast-import", "--quiet"]).stdin(stream).wall(CHECKOUT_MAX).run(&act)?;
+        self.call(["reset", "--quiet", "--hard"]).wall(CHECKOUT_MAX).run(&act).map(drop)
+    }
+
+    /// A git command as a person types it in the checkout, to compare others with.
+    pub fn typed(&self, arguments: &[&str]) -> Program {
+        base(&self.root).args(arguments.iter().copied())
+    }
+}
+
+/// A text as `git fast-import` reads it.
+fn data(text: &str) -> String {
+    format!("data {}\n{text}\n", text.len())
+}

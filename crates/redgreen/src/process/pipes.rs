@@ -1,0 +1,148 @@
+//! What goes into a program and what comes out of it, served by the one thread that waits for it anyway: a git command
+//! takes two milliseconds, and starting threads for it would be a good part of that.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::Child;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionbio;
+
+const READ_BYTES: usize = 64 << 10;
+
+/// The three pipes of a program. One that is absent is closed.
+pub(super) struct Pipes<'a> {
+    input: Option<File>,
+    unwritten: &'a [u8],
+    outputs: [Stream; 2],
+    buffer: Vec<u8>,
+}
+
+/// One stream of a program's output.
+struct Stream {
+    pipe: Option<File>,
+    kept: Kept,
+}
+
+/// The head and the tail of a stream, so that gigabytes of output cost no memory.
+#[derive(Default)]
+struct Kept {
+    /// How long each of the two may get.
+    half: usize,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    cut: bool,
+}
+
+impl<'a> Pipes<'a> {
+    pub(super) fn of(child: &mut Child, input: &'a [u8], bytes_max: usize) -> Result<Self> {
+        let stream = |pipe: Option<OwnedFd>| -> Result<Stream> {
+            let kept = Kept { half: bytes_max / 2, ..Kept::default() };
+            Ok(Stream { pipe: pipe.map(ready).transpose()?, kept })
+        };
+        let outputs =
+            [stream(child.stdout.take().map(OwnedFd::from))?, stream(child.stderr.take().map(OwnedFd::from))?];
+        let pipe = child.stdin.take().map(OwnedFd::from).map(ready).transpose()?;
+        Ok(Self { input: pipe, unwritten: input, outputs, buffer: vec![0; READ_BYTES] })
+    }
+
+    /// The program, and everyone it passed its pipes on to, has closed them.
+    pub(super) fn are_closed(&self) -> bool {
+        self.outputs.iter().all(|stream| stream.pipe.is_none())
+    }
+
+    /// Waits until something can be read or written, and does so.
+    pub(super) fn serve(&mut self, wait: Duration) {
+        let [input, stdout, stderr] = self.ready(wait);
+        if input {
+            self.feed();
+        }
+        for (stream, ready) in self.outputs.iter_mut().zip([stdout, stderr]) {
+            if ready {
+                stream.read(&mut self.buffer);
+            }
+        }
+    }
+
+    /// Standard output and standard error, each with whether something of it is gone.
+    pub(super) fn into_kept(self) -> [(Vec<u8>, bool); 2] {
+        self.outputs.map(|stream| stream.kept.whole())
+    }
+
+    fn ready(&self, wait: Duration) -> [bool; 3] {
+        let [stdout, stderr] = &self.outputs;
+        let pipes = [
+            (self.input.as_ref(), PollFlags::OUT),
+            (stdout.pipe.as_ref(), PollFlags::IN),
+            (stderr.pipe.as_ref(), PollFlags::IN),
+        ];
+        let mut polled: Vec<PollFd<'_>> =
+            pipes.iter().filter_map(|(pipe, events)| Some(PollFd::new((*pipe)?, *events))).collect();
+        let wait = Timespec::try_from(wait).ok();
+        if poll(&mut polled, wait.as_ref()).is_err() {
+            // A signal came in between; whoever called asks again.
+            return [false; 3];
+        }
+        let mut answers = polled.iter().map(|polled| !polled.revents().is_empty());
+        pipes.map(|(pipe, _)| pipe.is_some() && answers.next().unwrap_or(false))
+    }
+
+    fn feed(&mut self) {
+        let Some(pipe) = &mut self.input else { return };
+        match pipe.write(self.unwritten) {
+            Ok(count) => self.unwritten = self.unwritten.get(count..).unwrap_or_default(),
+            Err(error) if is_passing(&error) => {}
+            // A program that does not read its input closes the pipe: its choice, not our error.
+            Err(_) => self.unwritten = &[],
+        }
+        if self.unwritten.is_empty() {
+            self.input = None;
+        }
+    }
+}
+
+impl Stream {
+    fn read(&mut self, buffer: &mut [u8]) {
+        let Some(pipe) = &mut self.pipe else { return };
+        match pipe.read(buffer) {
+            Err(error) if is_passing(&error) => {}
+            Ok(0) | Err(_) => self.pipe = None,
+            Ok(count) => self.kept.push(buffer.get(..count).unwrap_or_default()),
+        }
+    }
+}
+
+impl Kept {
+    fn push(&mut self, bytes: &[u8]) {
+        let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
+        let (head, tail) = bytes.split_at(room);
+        self.head.extend_from_slice(head);
+        self.tail.extend_from_slice(tail);
+        // Twice the limit before cutting, so that a flood is not copied once per read.
+        if self.tail.len() > 2 * self.half {
+            self.tail.drain(..self.tail.len() - self.half);
+            self.cut = true;
+        }
+    }
+
+    fn whole(mut self) -> (Vec<u8>, bool) {
+        if self.cut {
+            self.head.extend_from_slice(b"\n[... output cut here ...]\n");
+        }
+        self.head.append(&mut self.tail);
+        (self.head, self.cut)
+    }
+}
+
+/// Our end of a pipe, which never keeps us waiting; the program's own end stays as it is.
+fn ready(pipe: OwnedFd) -> Result<File> {
+    ioctl_fionbio(&pipe, true).context("prepare a pipe")?;
+    Ok(File::from(pipe))
+}
+
+fn is_passing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted)
+}

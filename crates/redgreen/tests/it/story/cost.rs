@@ -1,0 +1,92 @@
+//! What redgreen costs: counted, not timed, since a busy machine must not fail a test.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::Story;
+
+/// Phases of three cycles and the last word of the planner.
+const PHASES: usize = 13;
+const GIT_PROCESSES_PER_PHASE_MAX: usize = 16;
+
+#[test]
+#[expect(clippy::print_stderr, reason = "the table, for whoever wants to make it smaller")]
+fn a_phase_takes_few_git_processes() {
+    let story = counted(Story::calculator());
+    story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);
+    let calls = calls(&story);
+    let mut by_command: BTreeMap<&str, usize> = BTreeMap::new();
+    for call in &calls {
+        *by_command.entry(command(call)).or_default() += 1;
+    }
+    let per_phase = calls.len() / PHASES;
+    eprintln!("{per_phase} git processes per phase; {} in the whole run: {by_command:#?}", calls.len());
+    assert!(per_phase <= GIT_PROCESSES_PER_PHASE_MAX, "{by_command:#?}");
+}
+
+#[test]
+fn looking_takes_few_git_processes() {
+    let story = counted(Story::calculator());
+    story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);
+    for (line, most) in [("status", 2), ("why", 2), ("history", 3), ("--version", 0)] {
+        fs::remove_file(story.place("calls")).ok();
+        story.redgreen(line).exits(0);
+        let calls = calls(&story);
+        assert!(calls.len() <= most, "redgreen {line}: {calls:#?}");
+    }
+}
+
+#[test]
+fn the_bench_measures_and_compares() {
+    #[expect(clippy::disallowed_methods, reason = "tests are told what to leave out")]
+    if std::env::var_os("REDGREEN_TEST_FAST").is_some() {
+        return;
+    }
+    let story = Story::bare_folder();
+    let said = story.redgreen("bench --quick --json").exits(0);
+    let bench = said.json();
+    assert_eq!(bench["version"], 1);
+    let measures = bench["measures"].as_array().unwrap();
+    for name in ["start-up", "a phase, own time", "status, 100 handoffs", "history, 1000 handoffs"] {
+        let found = measures.iter().find(|measure| measure["name"] == name).unwrap();
+        assert!(found["medianMs"].is_f64(), "{found}");
+        assert!(found["against"][0]["ratio"].is_f64(), "{found}");
+    }
+    assert_eq!(fs::read_dir(&story.root).unwrap().count(), 0, "the bench left something behind");
+}
+
+/// Every call of git adds a line to a file beside the repository.
+fn counted(story: Story) -> Story {
+    let folder = story.place("counting");
+    let wrapper = folder.join("git");
+    let calls = story.place("calls").display().to_string();
+    let path = String::from_utf8(story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout);
+    let path = path.unwrap();
+    let git = String::from_utf8(story.command("sh").args(["-c", "command -v git"]).output().unwrap().stdout).unwrap();
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        &wrapper,
+        format!("#!/bin/sh\n{{ printf '%s\\t' \"$@\"; echo; }} >> '{calls}'\nexec '{}' \"$@\"\n", git.trim()),
+    )
+    .unwrap();
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+    story.env("PATH", &format!("{}:{path}", folder.display()))
+}
+
+fn calls(story: &Story) -> Vec<String> {
+    fs::read_to_string(story.place("calls")).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// The first word that is no option and no option's value.
+fn command(call: &str) -> &str {
+    let mut words = call.split('\t');
+    while let Some(word) = words.next() {
+        match word {
+            "-c" | "--git-dir" | "--work-tree" => drop(words.next()),
+            word if word.starts_with('-') => {}
+            word => return word,
+        }
+    }
+    ""
+}

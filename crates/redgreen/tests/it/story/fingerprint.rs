@@ -1,0 +1,127 @@
+//! What a run comes to, whatever happened on the way: two runs with the same fingerprint cannot be told apart by what
+//! they left in the repository.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::Story;
+
+/// Plays pytest's own report of the same files again, so that hundreds of runs take minutes; the first time is real.
+const ECHO: &str = r#"#!/bin/sh
+case "$*" in *"-m pytest"*) ;; *) exec "$REAL" "$@" ;; esac
+key=$(find . -name .git -prune -o -name __pycache__ -prune -o -type f ! -name '*.md' -exec cksum {} + | sort | cksum)
+kept="$KEPT/$(echo "$key" | tr ' ' '-')"
+if [ ! -e "$kept.exit" ]; then
+    "$REAL" "$@"
+    code=$?
+    [ -e "$REDGREEN_REPORT" ] || exit $code
+    sed "s|$PWD|@HERE@|g" "$REDGREEN_REPORT" >"$kept.$$" && mv "$kept.$$" "$kept"
+    echo $code >"$kept.$$" && mv "$kept.$$" "$kept.exit"
+    exit $code
+fi
+sed "s|@HERE@|$PWD|g" "$kept" >"$REDGREEN_REPORT"
+exit "$(cat "$kept.exit")"
+"#;
+
+/// A virtual environment whose python remembers, for all stories of this process.
+pub(crate) fn echo() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("echo-{}", std::process::id()));
+        make_echo(&folder);
+        folder
+    })
+}
+
+fn make_echo(folder: &Path) {
+    let (bin, kept) = (folder.join("bin"), folder.join("kept"));
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir_all(&kept).unwrap();
+    let real = crate::runner::venv().join("bin/python");
+    let script = ECHO.replace("$REAL", &real.display().to_string()).replace("$KEPT", &kept.display().to_string());
+    let python = bin.join("python");
+    fs::write(&python, script).unwrap();
+    fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+impl Story {
+    /// The same story with a python that remembers what pytest said about the same files.
+    pub(crate) fn quick(self) -> Self {
+        let venv = echo().display().to_string();
+        self.env("VIRTUAL_ENV", &venv)
+    }
+
+    /// What a run that waits for a human is: subject, tree and note of each commit.
+    #[track_caller]
+    pub(crate) fn work(&self) -> Vec<String> {
+        let branch = self.branch();
+        let mut lines = Vec::new();
+        for line in self.git(&format!("log --reverse --format=%H--%T--%s main..{branch}")).lines() {
+            let (commit, tree_and_subject) = line.split_once("--").unwrap();
+            lines.push(tree_and_subject.to_owned());
+            lines.push(self.note(commit));
+        }
+        lines
+    }
+
+    /// What a merged run is: the tree, and nothing of the run beside it.
+    #[track_caller]
+    pub(crate) fn merged(&self) -> Vec<String> {
+        let fsck = self.command("git").args(["fsck", "--strict", "--no-dangling"]).output().unwrap();
+        assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
+        assert_eq!(self.git("for-each-ref refs/heads/redgreen refs/redgreen/work refs/notes/redgreen-tmp"), "");
+        assert_eq!(self.git("worktree list --porcelain").matches("worktree ").count(), 1);
+        assert_eq!(self.git("status --porcelain"), "");
+        assert_eq!(fs::read_dir(self.root.join(".git/redgreen/open")).unwrap().count(), 0, "an open run");
+        self.assert_no_worktree();
+        let commits = self.git("rev-list --count --first-parent HEAD");
+        vec![self.git("rev-parse HEAD^{tree}"), format!("{commits} commits, {}", self.git("rev-list --count HEAD"))]
+    }
+
+    /// No folder of a run in the place for worktrees; build output may stay.
+    #[track_caller]
+    pub(crate) fn assert_no_worktree(&self) {
+        let all = self.git("worktree list --porcelain");
+        assert_eq!(all.matches("worktree ").count(), 1, "{all}");
+        assert_eq!(self.worktrees(), Vec::<String>::new(), "left behind");
+    }
+
+    /// The folders that runs work in.
+    pub(crate) fn worktrees(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for workshop in names(&self.place("home/worktrees")) {
+            let inside = names(&self.place("home/worktrees").join(workshop));
+            found.extend(inside.into_iter().filter(|name| !name.starts_with("cargo-target")));
+        }
+        found
+    }
+
+    /// Why work was set aside, in the order of names.
+    pub(crate) fn salvages(&self) -> Vec<String> {
+        let refs = self.git("for-each-ref --format=%(refname) refs/redgreen/salvage");
+        refs.lines().map(|name| name.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    fn note(&self, commit: &str) -> String {
+        let text = self.git(&format!("notes --ref=tdd-handoffs show {commit}"));
+        let mut note: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let id = note["run"]["id"].as_str().unwrap().to_owned();
+        for name in ["id", "base", "branch"] {
+            note["run"][name] = "-".into();
+        }
+        note["spent"]["workMs"] = 0.into();
+        // Messages of tests name the files of the worktree.
+        let mut text = note.to_string();
+        for workshop in names(&self.place("home/worktrees")) {
+            text = text.replace(&format!("{}/{workshop}", self.place("home/worktrees").display()), "@");
+        }
+        text.replace(&id, "@")
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}

@@ -1,0 +1,153 @@
+//! Killed from outside, at any time and in any way: nothing is lost, nothing is left running.
+
+use std::fs;
+use std::process::{Child, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::crash::is_fast;
+use super::{CALCULATOR, Said, Story};
+
+const RUN: &str = "run --script @kata.toml \"a calculator\"";
+/// Nobody's favourite number; with it the delays are the same each time.
+const SEED: u64 = 0x5eed_0f12_de1a;
+const KILLS: usize = 12;
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+#[test]
+fn killed_at_random_times_a_run_comes_to_the_same() {
+    let slow = CALCULATOR.replace(
+        "do = [{ append = \"calc.py\"",
+        "do = [{ shell = \"sleep 0.3; echo half > half.py; sleep 0.3; rm half.py\" }, { append = \"calc.py\"",
+    );
+    assert_ne!(slow, CALCULATOR);
+    let undisturbed = Story::calculator().quick();
+    undisturbed.redgreen(RUN).exits(3);
+
+    let story = Story::new().quick();
+    story.script("kata.toml", &slow);
+    let before = story.belongings();
+    let mut random = SEED;
+    let kills = if is_fast() { KILLS / 4 } else { KILLS };
+    for number in 0..kills {
+        // xorshift
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let begun = story.root.join(".git/redgreen/latest").exists();
+        let mut child = start(&story, if begun { "resume" } else { RUN });
+        thread::sleep(Duration::from_millis(300 + random % 2500));
+        child.kill().ok();
+        let said = output(child);
+        assert!(said.status.code().is_none_or(|code| code == 3), "{number}: {said:?}");
+        assert_eq!(story.belongings(), before, "kill {number}: the user's checkout was touched");
+    }
+    story.redgreen("resume").exits(3);
+    assert_eq!(story.work(), undisturbed.work());
+    assert_eq!(story.belongings(), before);
+    for story in [&story, &undisturbed] {
+        story.redgreen("approve").exits(0);
+    }
+    assert_eq!(story.merged(), undisturbed.merged());
+}
+
+#[test]
+fn one_signal_stops_cleanly_and_what_was_begun_is_kept() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let story = hanging();
+        let child = start(&story, RUN);
+        until_it_hangs(&story);
+        let asked = Instant::now();
+        kill_process(pid(&child), signal).unwrap();
+        let said = Said::of(RUN, &output(child)).exits(130);
+        assert!(asked.elapsed() < AT_ONCE, "{:?}", asked.elapsed());
+        said.says("redgreen resume");
+        story.assert_no_worktree();
+        assert_eq!(story.salvages(), ["1-interrupted"]);
+        assert!(!is_alive(&story), "the agent still runs");
+        story.redgreen("status").exits(0).says("redgreen resume");
+        story.script("kata.toml", CALCULATOR);
+        story.redgreen("resume --script @kata.toml").exits(3);
+    }
+}
+
+#[test]
+fn a_second_signal_stops_at_once() {
+    let story = hanging();
+    let child = start(&story, RUN);
+    until_it_hangs(&story);
+    let asked = Instant::now();
+    kill_process(pid(&child), Signal::INT).unwrap();
+    kill_process(pid(&child), Signal::TERM).unwrap();
+    Said::of(RUN, &output(child)).exits(130);
+    assert!(asked.elapsed() < AT_ONCE, "{:?}", asked.elapsed());
+    assert!(!is_alive(&story), "the agent still runs");
+    story.script("kata.toml", CALCULATOR);
+    story.redgreen("resume --script @kata.toml").exits(3);
+}
+
+#[test]
+fn an_agent_does_not_outlive_the_run_that_takes_over() {
+    for verb in ["resume --script @calm.toml", "abort"] {
+        let story = hanging();
+        story.script("calm.toml", CALCULATOR);
+        let mut child = start(&story, RUN);
+        until_it_hangs(&story);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        story.redgreen(verb);
+        assert!(!is_alive(&story), "{verb}: the agent still runs");
+        story.assert_no_worktree();
+    }
+}
+
+/// An agent that writes something and then neither ends nor listens.
+fn hanging() -> Story {
+    let story = Story::new().quick();
+    let pids = story.place("pid").display().to_string();
+    let shell = format!("trap '' TERM INT; echo half > half.py; echo $$ > '{pids}'; while :; do sleep 0.1; done");
+    story.script(
+        "kata.toml",
+        &CALCULATOR.replacen("[[red]]\ndo = [{", &format!("[[red]]\ndo = [{{ shell = {shell:?} }}, {{"), 1),
+    );
+    story
+}
+
+fn until_it_hangs(story: &Story) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !fs::read_to_string(story.place("pid")).is_ok_and(|text| text.ends_with('\n')) {
+        assert!(Instant::now() < deadline, "the agent did not start");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether the agent's shell lives on. A zombie that init has not fetched yet does not count.
+fn is_alive(story: &Story) -> bool {
+    let pid = fs::read_to_string(story.place("pid")).unwrap();
+    let dead = || {
+        let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        state.rsplit(") ").next().is_none_or(|rest| rest.is_empty() || rest.starts_with('Z'))
+    };
+    let deadline = Instant::now() + AT_ONCE;
+    while !dead() {
+        if Instant::now() > deadline {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+fn start(story: &Story, line: &str) -> Child {
+    story.prepare(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+fn output(child: Child) -> Output {
+    child.wait_with_output().unwrap()
+}

@@ -1,0 +1,106 @@
+//! The merge: with the user's hooks, where the branch is checked out or not, and when it moved meanwhile.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::Story;
+use super::scripts::{DONE, GREEN, PLAN, RED};
+
+/// A run that waits for a human.
+fn waiting() -> Story {
+    let story = Story::new();
+    story.file("shared.py", "VALUE = 1\n");
+    story.commit("shared code");
+    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+    story
+}
+
+fn hook(story: &Story, name: &str, text: &str) {
+    let path = story.root.join(".git/hooks").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn is_merge(story: &Story, commit: &str) -> bool {
+    story.git(&format!("log -1 --format=%P {commit}")).split(' ').count() == 2
+}
+
+#[test]
+fn hooks_are_asked_and_a_no_leaves_everything_as_it_was() {
+    let story = waiting();
+    hook(&story, "pre-merge-commit", "echo not on a sunday >&2; exit 1");
+    hook(&story, "commit-msg", "echo 'Reviewed-by: the hook' >> \"$1\"");
+    let before = story.belongings_but_times();
+    let said = story.redgreen("approve").exits(3).says("not on a sunday");
+    assert!(said.stdout.lines().last().unwrap().contains("redgreen approve"), "{}", said.stdout);
+    assert_eq!(story.belongings_but_times(), before);
+    story.redgreen("why").exits(0).says("not on a sunday").says("a human approves");
+    hook(&story, "pre-merge-commit", "exit 0");
+    story.redgreen("approve").exits(0).says("merged");
+    assert!(story.git("log -1 --format=%B").contains("Reviewed-by: the hook"));
+}
+
+#[test]
+fn a_signature_that_cannot_be_made_blocks_the_merge() {
+    let story = waiting();
+    story.git("config commit.gpgsign true");
+    story.git("config gpg.program false");
+    let before = story.belongings_but_times();
+    story.redgreen("approve").exits(3).says("signing");
+    assert_eq!(story.belongings_but_times(), before);
+    story.git("config commit.gpgsign false");
+    story.redgreen("approve").exits(0);
+}
+
+#[test]
+fn a_branch_that_moved_is_tested_together_with_the_run() {
+    let story = waiting();
+    story.file("elsewhere.py", "OTHER = 2\n");
+    story.commit("meanwhile");
+    story.redgreen("approve").exits(0).says("merged");
+    assert!(is_merge(&story, "main"));
+
+    let story = waiting();
+    story.file("conftest.py", "import sys\n\nsys.modules['calc'] = sys\nsys.add = lambda a, b: 0\n");
+    story.commit("right by itself");
+    let before = story.belongings_but_times();
+    let said = story.redgreen("approve").exits(3).says("main has moved, and merged with it the tests do not pass");
+    assert!(said.stdout.contains("test_add.py::test_adds"), "{}", said.stdout);
+    assert_eq!(story.belongings_but_times(), before);
+    story.git("rm -q conftest.py");
+    story.commit("out of the way");
+    story.redgreen("approve").exits(0);
+}
+
+#[test]
+fn a_conflict_names_the_paths() {
+    let story = waiting();
+    story.file("calc.py", "# a calculator of mine\n");
+    story.commit("meanwhile");
+    let before = story.belongings_but_times();
+    story.redgreen("approve").exits(3).says("main has moved, and both sides changed calc.py");
+    assert_eq!(story.belongings_but_times(), before);
+    story.redgreen("abort").exits(0).says("aborted");
+}
+
+#[test]
+fn the_branch_may_be_checked_out_elsewhere_or_nowhere() {
+    let story = waiting();
+    story.git("switch -q -c other");
+    let other = story.place("elsewhere").display().to_string();
+    let added = story.command("git").args(["worktree", "add", "-q", &other, "main"]).output().unwrap();
+    assert!(added.status.success(), "{added:?}");
+    story.redgreen("approve").exits(0).says("merged");
+    assert!(is_merge(&story, "main"));
+    assert!(fs::read_to_string(format!("{other}/calc.py")).unwrap().contains("return a + b"));
+    assert!(!story.root.join("calc.py").exists(), "this checkout is of another branch");
+
+    let story = waiting();
+    story.git("switch -q -c other");
+    story.redgreen("approve").exits(0).says("merged");
+    assert!(is_merge(&story, "main"));
+    assert!(!story.root.join("calc.py").exists());
+    assert_eq!(story.git("worktree list --porcelain").matches("worktree ").count(), 1);
+}

@@ -1,0 +1,321 @@
+//! The recovery table, row by row: what the agent does wrong, what it is told, and where the run ends.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::scripts::{DONE, GREEN, PLAN, RED, WRONG, failing, turn};
+use super::{Said, Story};
+
+const RUN: &str = "run --script @kata.toml \"an adder\"";
+/// Puts what the agent was told where the test can read it.
+const LISTEN: &str = r#"{ shell = 'printf %s "$REDGREEN_TROUBLE" > "$HOME/told-$REDGREEN_ATTEMPT"' }"#;
+
+fn story(turns: &[&str]) -> Story {
+    let story = Story::new();
+    story.script("kata.toml", &turns.concat());
+    story
+}
+
+/// What the n-th try of a phase was told.
+fn told(story: &Story, attempt: u32) -> String {
+    fs::read_to_string(story.place(&format!("home/told-{attempt}"))).unwrap_or_default()
+}
+
+/// An artifact of the only run.
+fn artifact(story: &Story, name: &str) -> String {
+    let runs = story.root.join(".git/redgreen/runs");
+    let run = fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
+    fs::read_to_string(run.join("artifacts").join(name)).unwrap_or_default()
+}
+
+fn note(story: &Story, commit: &str) -> Value {
+    serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap()
+}
+
+/// A test file and its text, as an action.
+fn write(path: &str, text: &str) -> String {
+    format!("{{ write = \"{path}\", text = {text:?} }}")
+}
+
+fn listening(role: &str, action: &str) -> String {
+    turn(role, &format!("{LISTEN}, {action}"))
+}
+
+const GOOD_TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n";
+const GOOD_CODE: &str = "def add(a, b):\n    return a + b\n";
+
+#[test]
+fn red_is_told_what_was_wrong_until_it_is_right() {
+    let story = story(&[
+        PLAN,
+        &turn("red", &write("test_add.py", "def test_adds(:\n")),
+        &listening("red", &write("test_add.py", "def test_adds():\n    assert True\n")),
+        &listening("red", &write("test_add.py", GOOD_TEST)),
+        GREEN,
+        DONE,
+    ]);
+    story.redgreen(RUN).exits(3).says("[red.syntax]").says("[red.passes]");
+    assert!(told(&story, 2).starts_with("red.syntax: SyntaxError"), "{}", told(&story, 2));
+    assert!(told(&story, 3).contains("red.passes: test_add.py::test_adds passes already"), "{}", told(&story, 3));
+    let red = story.git(&format!("log -1 --format=%H --grep=^test: {}", story.branch()));
+    assert_eq!(note(&story, &red)["retryCount"], 2);
+}
+
+#[test]
+fn red_gives_up_after_three_retries_and_says_so_in_the_note() {
+    let passes = turn("red", &write("test_add.py", "def test_adds():\n    assert True\n"));
+    let story = story(&[PLAN, &passes.repeat(4)]);
+    let base = story.git("rev-parse main");
+    let said = story.redgreen(RUN).exits(1).says("gave up in RED").says("redgreen resume");
+    assert_eq!(said.stderr.matches("[red.passes]").count(), 4, "{}", said.stderr);
+    let last = note(&story, &story.branch());
+    assert_eq!((last["phase"].as_str(), last["retryCount"].as_u64()), (Some("PLAN"), Some(4)));
+    assert!(last["error"].as_str().unwrap().contains("red.passes"), "{last}");
+    assert_eq!(last["errorDetails"]["type"], "red.passes");
+    assert!(artifact(&story, "red-phase-failure.md").contains("red.passes"));
+    let on_base = story.command("git").args(["notes", "--ref=tdd-handoffs", "show", &base]).output().unwrap();
+    assert!(!on_base.status.success(), "nothing is noted on a commit of the user's");
+    assert_eq!(story.git(&format!("ls-tree --name-only {} test_add.py", story.branch())), "");
+}
+
+#[test]
+fn a_plan_that_is_never_right_leaves_nothing_on_the_users_commit() {
+    let rubbish = "\n[[plan]]\nanswer = \"I would rather not say\"\n";
+    let story = story(&[&rubbish.repeat(2)]);
+    let base = story.git("rev-parse main");
+    story.redgreen(&format!("{RUN} --max-retries 1")).exits(1).says("gave up in PLAN").says("[plan.no_answer]");
+    assert!(artifact(&story, "plan-phase-failure.md").contains("plan.no_answer"));
+    let on_base = story.command("git").args(["notes", "--ref=tdd-handoffs", "show", &base]).output().unwrap();
+    assert!(!on_base.status.success(), "nothing is noted on a commit of the user's");
+    for line in ["status", "why", "history", "repair-notes"] {
+        story.redgreen(line).exits(0);
+    }
+    story.redgreen("abort").exits(0);
+}
+
+#[test]
+fn green_goes_on_from_its_best_state_and_learns_from_the_diagnosis() {
+    let story = story(&[
+        PLAN,
+        RED,
+        WRONG,
+        "\n[[diagnosis]]\nanswer = \"add subtracts\"\n",
+        &listening("green", &write("calc.py", GOOD_CODE)),
+        DONE,
+    ]);
+    story.redgreen(RUN).exits(3).says("[green.still_failing]").says("diagnosis  add subtracts");
+    assert!(told(&story, 2).contains("green.still_failing: test_add.py::test_adds fails: assert -1 == 3"));
+    let record = artifact(&story, "green-fix-iteration-1.md");
+    assert!(record.contains("add subtracts") && record.contains("assert -1 == 3"), "{record}");
+}
+
+#[test]
+fn breaking_another_test_is_rolled_back() {
+    let breaks =
+        turn("green", &format!("{}, {{ edit = \"old.py\", old = \"1\", new = \"2\" }}", write("calc.py", GOOD_CODE)));
+    let story = story(&[PLAN, RED, &breaks, GREEN, DONE]);
+    story
+        .file("old.py", "ONE = 1\n")
+        .file("test_old.py", "from old import ONE\n\n\ndef test_old():\n    assert ONE == 1\n");
+    story.commit("old code");
+    let said = story.redgreen(RUN).exits(3).says("[green.regression]");
+    assert!(said.stderr.contains("taken back"), "{}", said.stderr);
+    assert_eq!(story.git(&format!("show {}:old.py", story.branch())), "ONE = 1");
+}
+
+#[test]
+fn cheating_is_refused_whatever_its_form() {
+    let cheats = [
+        ("{ edit = \"test_add.py\", old = \"== 3\", new = \"!= 99\" }", "[green.tests_changed]"),
+        ("{ delete = \"test_add.py\" }", "[green.tests_changed]"),
+        (
+            "{ edit = \"test_add.py\", old = \"def test_adds\", new = \"import pytest\\n\\n\\n@pytest.mark.skip\\ndef test_adds\" }",
+            "[green.tests_changed]",
+        ),
+        (
+            "{ write = \"conftest.py\", text = \"def pytest_collection_modifyitems(items):\\n    items.clear()\\n\" }",
+            "[green.config_changed]",
+        ),
+        (
+            "{ write = \"pytest.ini\", text = \"[pytest]\\naddopts = --ignore=test_add.py\\n\" }",
+            "[green.config_changed]",
+        ),
+    ];
+    let turns: String = cheats.iter().map(|(cheat, _)| turn("green", cheat)).collect();
+    let story = story(&[PLAN, RED, &turns, GREEN, DONE]);
+    let mut said = story.redgreen(&format!("{RUN} --max-iterations 9")).exits(3);
+    for (_, code) in cheats {
+        said = said.says(code);
+    }
+    let tree = story.git(&format!("ls-tree --name-only {}", story.branch()));
+    assert!(!tree.contains("conftest.py"), "{tree}");
+    assert_eq!(story.git(&format!("show {}:test_add.py", story.branch())), GOOD_TEST.trim_end());
+    assert_eq!(story.git(&format!("show {}:pytest.ini", story.branch())), "[pytest]");
+}
+
+#[test]
+fn used_up_iterations_take_green_back_and_a_resume_tries_again() {
+    let other = |number: u32| turn("green", &write("calc.py", &format!("def add(a, b):\n    return {number}\n")));
+    let story = story(&[PLAN, RED, &other(1), &other(2)]);
+    let said = story.redgreen(&format!("{RUN} --max-iterations 2")).exits(1).says("gave up in GREEN");
+    assert!(said.stdout.contains("2 iterations are used up"), "{}", said.stdout);
+    let branch = story.branch();
+    assert_eq!(story.git(&format!("ls-tree --name-only {branch} calc.py")), "", "everything of GREEN is reverted");
+    let last = note(&story, &branch);
+    assert_eq!((last["phase"].as_str(), last["retryCount"].as_u64()), (Some("RED"), Some(2)));
+    assert!(artifact(&story, "green-phase-failure.md").contains("2 iterations are used up"));
+    assert!(artifact(&story, "green-fix-iteration-1.md").contains("No diagnosis was given."));
+    let kept = story.redgreen("--json salvage").exits(0).json()["salvages"][0]["name"].as_str().unwrap().to_owned();
+    story.redgreen(&format!("salvage restore {kept} --branch rescued")).exits(0);
+    assert_eq!(story.git("show rescued:calc.py"), "def add(a, b):\n    return 2");
+
+    story.script("better.toml", &[PLAN, RED, &other(1), &other(2), GREEN, DONE].concat());
+    story.redgreen("resume --script @better.toml").exits(3);
+    assert!(note(&story, &branch)["error"].is_null());
+    story.redgreen("approve").exits(0);
+}
+
+#[test]
+fn a_stuck_agent_is_stopped_early() {
+    let story = story(&[PLAN, RED, &WRONG.repeat(9)]);
+    let said = story.redgreen(&format!("{RUN} --max-iterations 9")).exits(1).says("the agent is stuck");
+    assert!(said.stderr.matches("[green.still_failing]").count() <= 3, "{}", said.stderr);
+}
+
+#[test]
+fn a_refactoring_that_breaks_something_is_given_up_and_the_green_code_stays() {
+    let breaks = turn("refactor", "{ edit = \"calc.py\", old = \"a + b\", new = \"b - a\" }");
+    let story = story(&[PLAN, RED, GREEN, &breaks.repeat(2), DONE]);
+    let said = story.redgreen(RUN).exits(3);
+    assert_eq!(said.stderr.matches("[refactor.regression]").count(), 2, "{}", said.stderr);
+    let branch = story.branch();
+    assert_eq!(story.git(&format!("show {branch}:calc.py")), GOOD_CODE.trim_end());
+    assert!(story.log(&format!("main..{branch}")).contains(&"refactor: given up, the green code stays".to_owned()));
+}
+
+#[test]
+fn an_agent_that_fails_is_asked_again_unless_that_cannot_help() {
+    let rate_limit = "\n[[red]]\nfail = { kind = \"rate-limit\", message = \"busy\", retry-after = 0.2 }\n";
+    let half_done = turn("red", r#"{ write = "rubbish.py", text = "(" }, { edit = "none.py", old = "a", new = "b" }"#);
+    let again = listening("red", &write("test_add.py", GOOD_TEST));
+    let story = story(&[PLAN, rate_limit, &failing("red", "timeout"), &half_done, &again, GREEN, DONE]);
+    let said = story.redgreen(RUN).exits(3);
+    for words in ["busy [agent.rate_limit]", "said the agent [agent.timeout]", "[agent.crash]"] {
+        assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
+    }
+    assert!(told(&story, 4).contains("agent.crash"), "{}", told(&story, 4));
+    assert!(!story.git(&format!("ls-tree --name-only {}", story.branch())).contains("rubbish.py"));
+}
+
+#[test]
+fn an_agent_that_cannot_work_stops_the_run_at_once() {
+    let story = story(&[PLAN, &failing("red", "unusable")]);
+    story.redgreen(RUN).exits(4).says("the agent cannot work: said the agent").says("--script FILE");
+    let crashes = story.script("kata.toml", &[PLAN, &failing("red", "unusable"), &failing("red", "crash")].concat());
+    crashes.redgreen("resume --script @kata.toml --max-retries 0").exits(1).says("gave up in RED");
+}
+
+#[test]
+fn linters_are_asked_and_blamed_only_for_what_is_new() {
+    let lint = "backoff = 0.0\n[lint]\ncommands = [\"! grep -n hack calc.py\", \"false\"]\n";
+    let hack = turn("green", &write("calc.py", "def add(a, b):  # hack\n    return a + b\n"));
+    let story = story(&[PLAN, RED, &hack, GREEN, DONE]);
+    story.file("redgreen.toml", lint);
+    story.commit("linters");
+    let said = story.redgreen(RUN).exits(3).says("`false` is not content already").says("1:def add(a, b):  # hack");
+    assert!(said.stderr.contains("lint"), "{}", said.stderr);
+    assert_eq!(story.git(&format!("show {}:calc.py", story.branch())), GOOD_CODE.trim_end());
+}
+
+#[test]
+fn a_spent_budget_stops_the_run_and_a_larger_one_goes_on() {
+    let costly = RED.replace("do =", "tokens = 900\ndollars = 1.5\ndo =");
+    for (small, words, large) in [
+        ("--budget-tokens 500", "900 of 500 tokens are spent", "--budget-tokens 5000"),
+        ("--budget-usd 1", "$1.50 of $1.00 are spent", "--budget-usd 9"),
+        ("--deadline 0", " s of 0 s at work are spent", "--deadline 999"),
+        ("--max-cycles 1", "all 1 cycles are used", "--max-cycles 3"),
+    ] {
+        let more = if small == "--max-cycles 1" {
+            vec![
+                PLAN.replace("- [ ] adds\\n", "- [ ] adds\\n- [ ] more\\n"),
+                "\n[[plan]]\nnext = { description = \"more\", test-file = \"test_more.py\", impl-file = \"calc.py\" }\n".into(),
+                turn("red", &write("test_more.py", "from calc import more\n\n\ndef test_more():\n    assert more\n")),
+                turn("green", "{ append = \"calc.py\", text = \"\\n\\nmore = True\\n\" }"),
+            ]
+        } else {
+            vec![PLAN.to_owned(), String::new(), String::new(), String::new()]
+        };
+        let story = story(&[&more[0], &more[1], &costly, &more[2], GREEN, &more[3], DONE]);
+        let said = story.redgreen(&format!("run {small} --script @kata.toml x")).exits(5).says(words);
+        assert!(said.stdout.lines().last().unwrap().contains("redgreen resume"), "{}", said.stdout);
+        story.redgreen(&format!("resume {large}")).exits(3);
+    }
+}
+
+/// The suite cannot be run at all, and nobody can tell whose fault that is.
+#[test]
+fn a_runner_that_breaks_is_undecided_and_a_resume_asks_it_again() {
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    story.file("redgreen.toml", "backoff = 0.0\n[worktree]\nlink = [\"switch\"]\n");
+    story.file(
+        "conftest.py",
+        "import os\n\nimport pytest\n\nif os.path.exists('switch/off'):\n    raise pytest.UsageError('switched off')\n",
+    );
+    story.file(".gitignore", "__pycache__/\nswitch\n").file("switch/keep", "");
+    let switch = story.root.join("switch/off");
+    story.commit("a suite with a switch");
+    let off = turn("red", &format!("{}, {{ shell = \"touch switch/off\" }}", write("test_add.py", GOOD_TEST)));
+    story.script("kata.toml", &[PLAN, &off, GREEN, DONE].concat());
+    let said: Said = story.redgreen(RUN);
+    assert!(switch.exists(), "{}", said.stderr);
+    let said = said.exits(3).says("[runner.broken]").says("undecided in RED; a human has to look");
+    assert!(said.stdout.contains("put right what it says, then: redgreen resume"), "{}", said.stdout);
+    let why = story.redgreen("why").exits(0).says("undecided").says("with the test runner");
+    assert!(why.stdout.lines().count() <= 24, "{}", why.stdout);
+    fs::remove_file(switch).unwrap();
+    story.redgreen("resume").exits(3).says("waiting for a human");
+}
+
+#[test]
+fn a_worktree_gets_what_git_does_not_hold() {
+    let check = turn("plan", "").replace("do = []", r#"do = [{ shell = "cat secret.env data/big made > \"$HOME/seen\"; test -L data", must-succeed = true }, { write = "test-list.md", text = "- [ ] adds\n" }]
+next = { description = "adds", test-file = "test_add.py", impl-file = "calc.py" }"#);
+    let story = story(&[&check, RED, GREEN, DONE]);
+    let set_up = |command: &str| {
+        format!("backoff = 0.0\n[worktree]\ncopy = [\"secret.env\"]\nlink = [\"data\"]\nsetup = [\"{command}\"]\n")
+    };
+    story.file(".gitignore", "__pycache__/\nsecret.env\ndata\nmade\n").file("secret.env", "s").file("data/big", "b");
+    story.file("redgreen.toml", &set_up("echo told me so >&2; exit 7"));
+    story.commit("set-up");
+    let said = story.redgreen(RUN).exits(4).says("the set-up command").says("told me so").says("next");
+    assert!(said.stderr.contains("(exit 7)"), "{}", said.stderr);
+    story.file("redgreen.toml", &set_up("printf m > made"));
+    story.redgreen("resume").exits(3);
+    assert_eq!(fs::read_to_string(story.place("home/seen")).unwrap(), "sbm");
+    assert_eq!(story.git(&format!("ls-tree --name-only {} secret.env data made", story.branch())), "");
+}
+
+#[test]
+fn what_failed_before_is_not_blamed_on_the_run() {
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    story.file(
+        "test_old.py",
+        "import pytest\n\n\ndef test_known():\n    assert False\n\n\n@pytest.mark.skip\ndef test_idle():\n    pass\n",
+    );
+    story.commit("a suite that is not clean");
+    story.redgreen(RUN).exits(3).says("0 passed, 1 failed, 1 skipped");
+    story.redgreen("approve").exits(0);
+}
+
+#[test]
+fn a_suite_that_cannot_run_is_no_baseline() {
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    story.file("pytest.ini", "[pytest]\naddopts = --no-such-option\n");
+    story.commit("a suite that does not run");
+    let said = story.redgreen(RUN).exits(4).says("the test suite does not run, so nothing could be judged");
+    assert!(said.stdout.lines().last().unwrap().contains("redgreen abort"), "{}", said.stdout);
+    story.redgreen("abort").exits(0);
+    assert_eq!(story.git("for-each-ref refs/heads/redgreen"), "");
+}
