@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::framework::Framework;
+use crate::phase::Phase;
+use crate::syntax::{self, ItemChange, Language};
 use crate::test_list;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,8 +66,48 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     }
 }
 
-/// Whether `new` adds nothing to `old` but signatures, placeholders and comments.
-pub fn is_stub(old: &str, new: &str) -> bool {
+/// Whether two versions of a file have to be read to know what its change is to the phase.
+pub fn needs_a_look(phase: Phase, class: Class, kind: Kind) -> bool {
+    matches!(
+        (phase, class, kind),
+        (Phase::Red, Class::Implementation, _) | (Phase::Green, Class::Mixed, Kind::Modified)
+    )
+}
+
+/// What a change is once both versions of the file are read: code that only lets a test compile is a stub, and code that
+/// came with changes to the tests beside it is a change to tests.
+pub fn look_closer(phase: Phase, class: Class, path: &str, old: &str, new: &str) -> Class {
+    match (phase, class) {
+        (Phase::Red, Class::Implementation) if is_stub(path, old, new) => Class::Stub,
+        (Phase::Green, Class::Mixed) if touches_tests(path, old, new) => Class::Test,
+        _ => class,
+    }
+}
+
+fn touches_tests(path: &str, old: &str, new: &str) -> bool {
+    let changes = syntax::test_block_frozen(Language::of_path(path), path, old, new);
+    changes.iter().any(|change| match change {
+        ItemChange::Removed(_) | ItemChange::Changed { .. } | ItemChange::Weakened { .. } => true,
+        ItemChange::Added(_) | ItemChange::Renamed { .. } => false,
+    })
+}
+
+/// Whether the new version of a file adds nothing to the old one but what lets a test compile.
+pub fn is_stub(path: &str, old: &str, new: &str) -> bool {
+    match Language::of_path(path) {
+        Language::Other => is_stub_by_line(old, new),
+        language @ (Language::Python
+        | Language::Rust
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Go
+        | Language::Java) => syntax::is_stub(language, old, new),
+    }
+}
+
+/// For languages whose syntax nobody reads here.
+fn is_stub_by_line(old: &str, new: &str) -> bool {
     let mut kept = old.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
     let mut docstring = false;
     for line in new.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -167,6 +209,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn tests_beside_the_code_are_frozen_in_green() {
+        let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert_eq!(super::add(1, 2), 3); }\n}\n";
+        let old = format!("pub fn add(_: u8, _: u8) -> u8 {{ 0 }}\n{tests}");
+        let honest = format!("pub fn add(a: u8, b: u8) -> u8 {{ a + b }}\n{tests}");
+        let more = honest
+            .replace("mod tests {", "mod tests {\n    #[test]\n    fn more() { assert_eq!(super::add(0, 0), 0); }");
+        for (new, class) in [
+            (honest.clone(), Class::Mixed),
+            (more, Class::Mixed),
+            (old.replace(", 3)", ", 0)"), Class::Test),
+            (old.replace("#[test]\n", "#[test]\n    #[ignore]\n"), Class::Test),
+            (old.replace("assert_eq!(super::add(1, 2), 3);", ""), Class::Test),
+            (honest.replace(tests, ""), Class::Test),
+        ] {
+            assert_eq!(look_closer(Phase::Green, Class::Mixed, "src/lib.rs", &old, &new), class, "{new}");
+        }
+    }
+
+    #[test]
     fn a_stub_adds_only_what_lets_a_test_compile() {
         let old = "def add(a, b):\n    return a + b\n";
         for (new, stub) in [
@@ -181,10 +242,12 @@ mod tests {
             ("def add(a, b):\n    return 0\n", false),
             ("", false),
         ] {
-            assert_eq!(is_stub(old, new), stub, "{new}");
+            assert_eq!(is_stub("a.py", old, new), stub, "{new}");
         }
-        assert!(is_stub("", "pub fn roman(n: u32) -> String {\n    todo!()\n}\n"));
-        assert!(is_stub("", "pub fn roman(n: u32) -> String { todo!() }\n"));
-        assert!(!is_stub("", "pub fn roman(n: u32) -> String { \"I\".to_owned() }\n"));
+        assert!(is_stub("a.rs", "", "pub fn roman(n: u32) -> String {\n    todo!()\n}\n"));
+        assert!(is_stub("a.rs", "", "pub fn roman(n: u32) -> String { todo!() }\n"));
+        assert!(is_stub("a.scala", "", "class Roman {\n}\n"));
+        assert!(!is_stub("a.scala", "", "val roman = parts.sum\n"));
+        assert!(!is_stub("a.rs", "", "pub fn roman(n: u32) -> String { \"I\".to_owned() }\n"));
     }
 }

@@ -24,9 +24,7 @@ pub(crate) fn bounded_tail(text: &str) -> String {
 /// The beginning of a text, within [`MESSAGE_BYTES_MAX`].
 pub(crate) fn bounded_head(text: &str) -> String {
     let text = text.trim();
-    let end = text.len().min(MESSAGE_BYTES_MAX);
-    let end = (0..=end).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0);
-    text.get(..end).unwrap_or_default().to_owned()
+    text.get(..text.floor_char_boundary(MESSAGE_BYTES_MAX)).unwrap_or_default().to_owned()
 }
 
 /// The lines of bytes that need not be text.

@@ -9,10 +9,15 @@ pub mod captured;
 pub mod cargo;
 pub mod facts;
 pub mod go;
+pub mod gradle;
 pub mod invoke;
+mod java;
+mod javascript;
+pub mod maven;
 pub mod pytest;
 mod python;
 pub mod unittest;
+pub mod vitest;
 
 use crate::report::{Report, Test};
 use captured::Captured;
@@ -61,7 +66,15 @@ pub struct Process {
 }
 
 /// In the order of the mission: Java, JavaScript, Python, then the rest.
-pub const FRAMEWORKS: &[Framework] = &[pytest::FRAMEWORK, unittest::FRAMEWORK, cargo::FRAMEWORK, go::FRAMEWORK];
+pub const FRAMEWORKS: &[Framework] = &[
+    maven::FRAMEWORK,
+    gradle::FRAMEWORK,
+    vitest::FRAMEWORK,
+    pytest::FRAMEWORK,
+    unittest::FRAMEWORK,
+    cargo::FRAMEWORK,
+    go::FRAMEWORK,
+];
 
 /// A framework in one folder of a project.
 #[derive(Clone, Debug)]

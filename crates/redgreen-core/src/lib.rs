@@ -20,5 +20,6 @@ pub mod policy;
 pub mod report;
 pub mod state;
 pub mod step;
+pub mod syntax;
 pub mod test_list;
 pub mod verdict;

@@ -86,7 +86,7 @@ fn junit_keeps(bytes: &[u8]) -> usize {
     let document = junit::parse(bytes);
     let faults = document.cases.iter().flat_map(|case| [&case.failure, &case.error, &case.skipped]).flatten();
     let texts = faults.flat_map(|fault| [fault.text.head.as_str(), fault.text.tail.as_str(), fault.class.as_str()]);
-    let outputs = document.cases.iter().filter_map(|case| case.system_out.as_ref()).map(|kept| kept.tail.as_str());
+    let outputs = document.cases.iter().filter_map(|case| case.system_out.as_deref()).map(|kept| kept.tail.as_str());
     longest(texts.chain(outputs).chain(document.cases.iter().filter_map(|case| case.name.as_deref())))
 }
 

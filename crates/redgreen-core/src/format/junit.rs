@@ -33,13 +33,14 @@ pub struct Case {
     pub seconds: Option<f64>,
     /// The attribute `status`, where a runner writes one.
     pub status: Option<String>,
-    pub failure: Option<Fault>,
-    pub error: Option<Fault>,
-    pub skipped: Option<Fault>,
+    // Boxed, because most cases pass and there may be millions.
+    pub failure: Option<Box<Fault>>,
+    pub error: Option<Box<Fault>>,
+    pub skipped: Option<Box<Fault>>,
     /// It failed and then passed.
     pub flaky: bool,
     pub warning: bool,
-    pub system_out: Option<Kept>,
+    pub system_out: Option<Box<Kept>>,
 }
 
 /// What a `failure`, `error` or `skipped` says.
@@ -110,14 +111,14 @@ pub fn add(report: &mut Report, dialect: &Dialect, documents: &[Document], relat
         };
         let unloaded =
             |error: &&Fault| dialect.load_failure.is_some() && error.message.as_deref() == dialect.load_failure;
-        if let Some(error) = case.error.as_ref().filter(unloaded) {
+        if let Some(error) = case.error.as_deref().filter(unloaded) {
             report.load_errors.push(load_error(name, bounded_tail(&error.text.tail)));
             continue;
         }
         if case.warning {
             continue;
         }
-        let fault = case.failure.as_ref().or(case.error.as_ref());
+        let fault = case.failure.as_deref().or(case.error.as_deref());
         let message = fault.map(Fault::words);
         let of_class = name == case.classname || dialect.class_level_names.contains(&name);
         if dialect.class_level_is_outside && of_class && fault.is_some() {
@@ -136,7 +137,7 @@ pub fn add(report: &mut Report, dialect: &Dialect, documents: &[Document], relat
 }
 
 fn nameless(report: &mut Report, dialect: &Dialect, case: &Case) {
-    let fault = case.failure.as_ref().or(case.error.as_ref());
+    let fault = case.failure.as_deref().or(case.error.as_deref());
     match dialect.nameless {
         Nameless::Interrupted => report.tests.push(Test::new("?", Status::Crashed)),
         Nameless::LoadError => {
@@ -159,16 +160,18 @@ const PLACES: &[(&str, Place)] = &[
 ];
 
 fn opened(element: &Element<'_>) -> Case {
-    let text = |name: &str| element.attribute(name).map(|value| bounded_head(&value));
-    Case {
-        name: text("name"),
-        classname: text("classname").unwrap_or_default(),
-        file: text("file"),
-        line: element.attribute("line").and_then(|line| line.parse().ok()),
-        seconds: element.attribute("time").and_then(|time| time.replace(',', "").parse().ok()),
-        status: text("status"),
-        ..Case::default()
-    }
+    let mut case = Case::default();
+    element.attributes(|name, value| match name {
+        "name" => case.name = Some(bounded_head(&value)),
+        "classname" => case.classname = bounded_head(&value),
+        "file" => case.file = Some(bounded_head(&value)),
+        "line" => case.line = value.parse().ok(),
+        // Some write thousands with a comma.
+        "time" => case.seconds = value.parse().or_else(|_| value.replace(',', "").parse()).ok(),
+        "status" => case.status = Some(bounded_head(&value)),
+        _ => {}
+    });
+    case
 }
 
 impl Case {
@@ -177,10 +180,12 @@ impl Case {
         self.flaky |= element.is("flakyFailure") || element.is("flakyError");
         self.warning |= element.is("warning");
         let &(_, place) = PLACES.iter().find(|(name, _)| element.is(name))?;
-        let fault = || Fault {
-            class: element.attribute("type").map(|class| bounded_head(&class)).unwrap_or_default(),
-            message: element.attribute("message").map(|message| bounded_head(&message)),
-            text: Kept::default(),
+        let fault = || {
+            Box::new(Fault {
+                class: element.attribute("type").map(|class| bounded_head(&class)).unwrap_or_default(),
+                message: element.attribute("message").map(|message| bounded_head(&message)),
+                text: Kept::default(),
+            })
         };
         match place {
             // Of two failures of one test the first is the cause.
@@ -197,7 +202,7 @@ impl Case {
             Place::Failure => self.failure.as_mut().map(|fault| &mut fault.text),
             Place::Error => self.error.as_mut().map(|fault| &mut fault.text),
             Place::Skipped => self.skipped.as_mut().map(|fault| &mut fault.text),
-            Place::SystemOut => self.system_out.as_mut(),
+            Place::SystemOut => self.system_out.as_deref_mut(),
         };
         if let Some(kept) = kept {
             kept.push(text);

@@ -51,6 +51,14 @@ impl Element<'_> {
         self.start.local_name().as_ref() == name
     }
 
+    /// Every attribute, in one pass.
+    pub(super) fn attributes(&self, mut take: impl FnMut(&str, Cow<'_, str>)) {
+        let mut attributes = self.start.attributes();
+        for attribute in attributes.with_checks(false).flatten() {
+            take(attribute.key.local_name().as_ref(), plain(&attribute.value));
+        }
+    }
+
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
         let mut attributes = self.start.attributes();
         let attributes = attributes.with_checks(false);

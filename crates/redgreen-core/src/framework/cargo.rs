@@ -30,7 +30,8 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     // Found by cargo's own runner.
     tools: &[],
-    is_id: |id| id.contains("::") && !id.contains(".py::"),
+    // No name of a package or a target has a dot, unlike a class of Java's or a file of Python's.
+    is_id: |id| id.split_once("::").is_some_and(|(target, _)| !target.contains(['.', '\\'])),
     is_test_file,
     is_runner_config,
     litter: &["/target/"],

@@ -33,6 +33,23 @@ fn a_project_is_known_by_its_root() {
 }
 
 #[test]
+fn a_pom_is_known_by_what_it_names() {
+    let junit = "<artifactId>junit-jupiter</artifactId>";
+    finds(&[("pom.xml", junit)], &["maven"]);
+    finds(&[("pom.xml", "<project>")], &["maven"]);
+    finds(&[("pom.xml", "<modules>"), ("core//pom.xml", junit)], &["maven"]);
+    finds(&[("README.md", ""), ("core//pom.xml", junit), ("web//pytest.ini", "")], &["core: maven", "web: pytest"]);
+    finds(&[("pom.xml", "<project>"), ("go.mod", "")], &["go"]);
+}
+
+#[test]
+fn a_gradle_build_reaches_its_modules() {
+    finds(&[("build.gradle", "")], &["gradle"]);
+    finds(&[("settings.gradle.kts", ""), ("app//build.gradle.kts", "")], &["gradle"]);
+    finds(&[("build.gradle", ""), ("pom.xml", "junit")], &["maven", "gradle"]);
+}
+
+#[test]
 fn unittest_is_for_projects_that_do_not_name_pytest() {
     let own = ("tests/test_a.py", "import unittest\n");
     finds(&[own], &["unittest"]);
@@ -41,6 +58,17 @@ fn unittest_is_for_projects_that_do_not_name_pytest() {
     finds(&[own, ("tests/conftest.py", "")], &["pytest"]);
     finds(&[own, ("requirements-dev.txt", "pytest==8\n")], &["pytest"]);
     finds(&[own, ("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest"]);
+}
+
+#[test]
+fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
+    let package = |text| ("package.json", text);
+    finds(&[package("{}")], &[]);
+    finds(&[package(r#"{"scripts": {"test": "vitest run"}}"#)], &[]);
+    finds(&[package(r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
+    finds(&[("vitest.config.ts", "")], &["vitest"]);
+    finds(&[("vite.config.ts", "export default { test: {} }")], &["vitest"]);
+    finds(&[("vite.config.ts", "export default {}")], &[]);
 }
 
 #[test]
@@ -123,6 +151,18 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         is(&pytest::FRAMEWORK, path, expected);
     }
     for (path, expected) in [
+        ("src/calc.test.ts", "test"),
+        ("test/calc.js", "test"),
+        ("src/__snapshots__/a.snap", "test"),
+        ("src/calc.ts", "-"),
+        ("src/contest.js", "-"),
+        ("vitest.config.ts", "config"),
+        ("package.json", "config"),
+        ("tsconfig.build.json", "config"),
+    ] {
+        is(&vitest::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
         ("tests/roman.rs", "test"),
         ("tests/it/main.rs", "test"),
         ("crates/a/tests/data/in.txt", "test"),
@@ -137,5 +177,27 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("rust-toolchain.toml", "config"),
     ] {
         is(&cargo::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("src/test/java/demo/CalcTest.java", "test"),
+        ("core/src/test/resources/in.txt", "test"),
+        ("src/integrationTest/kotlin/ATest.kt", "test"),
+        ("src/main/java/demo/Calc.java", "-"),
+        ("src/main/java/demo/test/Calc.java", "-"),
+        ("core/pom.xml", "config"),
+        (".mvn/maven.config", "config"),
+        ("mvnw", "config"),
+        ("src/test/resources/junit-platform.properties", "config"),
+    ] {
+        is(&maven::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("app/src/test/java/demo/CalcTest.java", "test"),
+        ("app/build.gradle.kts", "config"),
+        ("gradle/libs.versions.toml", "config"),
+        ("gradle.properties", "config"),
+        ("src/main/java/demo/gradle/A.java", "-"),
+    ] {
+        is(&gradle::FRAMEWORK, path, expected);
     }
 }

@@ -10,6 +10,7 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Exit, Outcome, Report};
+use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::test_list;
 use redgreen_core::verdict::{Decision, Verdict};
 
@@ -21,8 +22,6 @@ use crate::process::{Limits, Program};
 use crate::runner::{self, Settings, Suite};
 
 const LINT_OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// A blob this large is not looked into.
-const STUB_BYTES_MAX: usize = 1 << 20;
 
 impl Engine<'_> {
     /// The suite's colour and the linters' before anything was changed: what fails here is not blamed on the run.
@@ -147,26 +146,26 @@ impl Engine<'_> {
             let mut class = change::classify(&changed.path, &frameworks);
             if changed.is_submodule() {
                 class = Class::Submodule;
-            } else if phase == Phase::Red
-                && class == Class::Implementation
-                && self.is_stub(head, tree, &changed.path)?
+            } else if change::needs_a_look(phase, class, kind)
+                && let Some((old, new)) = self.both_versions(head, tree, &changed.path)?
             {
-                class = Class::Stub;
+                class = change::look_closer(phase, class, &changed.path, &old, &new);
             }
             paths.push(ChangedPath { path: changed.path, kind, class });
         }
         Ok(Change { paths })
     }
 
-    fn is_stub(&self, old: &str, new: &str, path: &str) -> Result<bool> {
+    /// A file before and after, if it is text of a size that can be read; one that is not there is empty.
+    fn both_versions(&self, old: &str, new: &str, path: &str) -> Result<Option<(String, String)>> {
         let git = &self.project.git;
-        let Some(new) = git.read_file(new, path)? else { return Ok(false) };
-        let old = git.read_file(old, path)?.unwrap_or_default();
-        if new.len() > STUB_BYTES_MAX || old.len() > STUB_BYTES_MAX {
-            return Ok(false);
+        let mut texts = Vec::new();
+        for tree in [old, new] {
+            let bytes = git.read_file(tree, path)?.unwrap_or_default();
+            let text = (bytes.len() <= SOURCE_BYTES_MAX).then(|| String::from_utf8(bytes).ok()).flatten();
+            texts.extend(text);
         }
-        let (Ok(old), Ok(new)) = (String::from_utf8(old), String::from_utf8(new)) else { return Ok(false) };
-        Ok(change::is_stub(&old, &new))
+        Ok(<[String; 2]>::try_from(texts).ok().map(|[old, new]| (old, new)))
     }
 
     /// What tests leave lying about is nobody's work: the worktree holds the candidate again.

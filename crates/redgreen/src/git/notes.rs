@@ -19,6 +19,8 @@ pub(super) const NOTES: &str = "refs/notes/tdd-handoffs";
 const DRAFT: &str = "refs/notes/redgreen-tmp/draft";
 /// A ref that is gone in a moment needs no log.
 const UNLOGGED: &str = "core.logAllRefUpdates=false";
+/// A run may write its first note between our two questions; damage is still there when one looks again.
+const LOOKS_MAX: usize = 3;
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Other programs do not know our lock; this often we start over when one moved the ref.
 const ATTEMPTS_MAX: usize = 10;
@@ -148,14 +150,19 @@ impl Notes<'_> {
     /// One process when all is well.
     pub fn health(&self) -> Result<Health> {
         let tree = format!("{NOTES}^{{tree}}\n");
-        let answer = self.0.call(["cat-file", "--batch-check=%(objecttype)"]).stdin(tree).line("check the notes")?;
-        if answer == "tree" {
-            return Ok(Health::Fine);
+        for _ in 0..LOOKS_MAX {
+            let call = self.0.call(["cat-file", "--batch-check=%(objecttype)"]).stdin(tree.clone());
+            if call.line("check the notes")? == "tree" {
+                return Ok(Health::Fine);
+            }
+            let listed = self.0.call(["for-each-ref", "--format=%(objectname)", NOTES]).ask("check the notes")?;
+            // A ref that cannot be read at all is left out, with a warning.
+            let there = !listed.stdout.is_empty() || listed.stderr_text().contains("broken ref") || !listed.success();
+            if !there {
+                return Ok(Health::Absent);
+            }
         }
-        let listed = self.0.call(["for-each-ref", "--format=%(objectname)", NOTES]).ask("check the notes")?;
-        // A ref that cannot be read at all is left out, with a warning.
-        let there = !listed.stdout.is_empty() || listed.stderr_text().contains("broken ref") || !listed.success();
-        Ok(if there { Health::Dangling } else { Health::Absent })
+        Ok(Health::Dangling)
     }
 
     /// Deletes all notes; also when the ref points to nothing.

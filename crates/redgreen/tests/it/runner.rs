@@ -2,7 +2,9 @@
 //! here, the others in a file each.
 
 mod go;
+mod javascript;
 mod unittest;
+mod vitest;
 
 use std::ffi::OsString;
 use std::fs;

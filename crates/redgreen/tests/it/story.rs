@@ -1,6 +1,7 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
 mod bad_input;
+mod beside;
 mod cost;
 mod crash;
 mod disk;

@@ -26,13 +26,15 @@ pub(super) struct Crowd {
 pub(super) fn make(folder: &Path, handoffs: usize, developed: &Developed) -> Result<Crowd> {
     let git = Git::create_scratch(&folder.join(handoffs.to_string()), &[("README.md", "many\n")], "first")?;
     git.import(&noted(handoffs, developed))?;
-    let head = git.head()?.commit;
     let store = Store::new(&git.common_dir);
     let run = &developed.stopped;
     let path = journal::path(&run.folder);
-    let journal = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    // The last one's note is looked for; it is on the newest commit.
-    let journal = journal.replace(&run.state.progress.head.commit, &head);
+    let mut journal = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    // The notes of the last run are looked for; they are on the newest commits.
+    let newest = git.notes().recent(run.state.trail.len(), &["HEAD"])?;
+    for (waypoint, note) in run.state.trail.iter().rev().zip(newest) {
+        journal = journal.replace(&waypoint.progress.head.commit, &note.commit);
+    }
     let mut at = FIRST_RUN_AT;
     for _ in 0..handoffs / HANDOFFS_PER_RUN {
         let folder = store.create(at)?;

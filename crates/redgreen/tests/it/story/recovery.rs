@@ -73,7 +73,7 @@ fn red_gives_up_after_three_retries_and_says_so_in_the_note() {
     assert_eq!((last["phase"].as_str(), last["retryCount"].as_u64()), (Some("PLAN"), Some(4)));
     assert!(last["error"].as_str().unwrap().contains("red.passes"), "{last}");
     assert_eq!(last["errorDetails"]["type"], "red.passes");
-    assert!(artifact(&story, "red-phase-failure.md").contains("red.passes"));
+    assert!(artifact(&story, "cycle-1/red-phase-failure.md").contains("red.passes"));
     let on_base = story.command("git").args(["notes", "--ref=tdd-handoffs", "show", &base]).output().unwrap();
     assert!(!on_base.status.success(), "nothing is noted on a commit of the user's");
     assert_eq!(story.git(&format!("ls-tree --name-only {} test_add.py", story.branch())), "");
@@ -85,7 +85,7 @@ fn a_plan_that_is_never_right_leaves_nothing_on_the_users_commit() {
     let story = story(&[&rubbish.repeat(2)]);
     let base = story.git("rev-parse main");
     story.redgreen(&format!("{RUN} --max-retries 1")).exits(1).says("gave up in PLAN").says("[plan.no_answer]");
-    assert!(artifact(&story, "plan-phase-failure.md").contains("plan.no_answer"));
+    assert!(artifact(&story, "cycle-1/plan-phase-failure.md").contains("plan.no_answer"));
     let on_base = story.command("git").args(["notes", "--ref=tdd-handoffs", "show", &base]).output().unwrap();
     assert!(!on_base.status.success(), "nothing is noted on a commit of the user's");
     for line in ["status", "why", "history", "repair-notes"] {
@@ -106,7 +106,7 @@ fn green_goes_on_from_its_best_state_and_learns_from_the_diagnosis() {
     ]);
     story.redgreen(RUN).exits(3).says("[green.still_failing]").says("diagnosis  add subtracts");
     assert!(told(&story, 2).contains("green.still_failing: test_add.py::test_adds fails: assert -1 == 3"));
-    let record = artifact(&story, "green-fix-iteration-1.md");
+    let record = artifact(&story, "cycle-1/green-fix-iteration-1.md");
     assert!(record.contains("add subtracts") && record.contains("assert -1 == 3"), "{record}");
 }
 
@@ -164,8 +164,8 @@ fn used_up_iterations_take_green_back_and_a_resume_tries_again() {
     assert_eq!(story.git(&format!("ls-tree --name-only {branch} calc.py")), "", "everything of GREEN is reverted");
     let last = note(&story, &branch);
     assert_eq!((last["phase"].as_str(), last["retryCount"].as_u64()), (Some("RED"), Some(2)));
-    assert!(artifact(&story, "green-phase-failure.md").contains("2 iterations are used up"));
-    assert!(artifact(&story, "green-fix-iteration-1.md").contains("No diagnosis was given."));
+    assert!(artifact(&story, "cycle-1/green-phase-failure.md").contains("2 iterations are used up"));
+    assert!(artifact(&story, "cycle-1/green-fix-iteration-1.md").contains("No diagnosis was given."));
     let kept = story.redgreen("--json salvage").exits(0).json()["salvages"][0]["name"].as_str().unwrap().to_owned();
     story.redgreen(&format!("salvage restore {kept} --branch rescued")).exits(0);
     assert_eq!(story.git("show rescued:calc.py"), "def add(a, b):\n    return 2");

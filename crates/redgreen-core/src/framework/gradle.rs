@@ -1,0 +1,136 @@
+//! JUnit by Gradle, read from the XML that its task `test` writes for each class. The build is a step of its own.
+//!
+//! A test that ends its process with success leaves a report without it and a build that succeeded: only the ids that
+//! were there before tell.
+
+use super::captured::Captured;
+use super::facts::{Evidence, Facts, Folder, Reach};
+use super::invoke::{Call, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::{Framework, How, Process, file_name, java};
+use crate::format::{bounded_tail, junit};
+use crate::report::{Exit, Outcome, Report, Stage};
+
+pub const FRAMEWORK: Framework = Framework {
+    name: "gradle",
+    how: How::Process(Process { invoke, parse, list: |_| Vec::new() }),
+    looks_for: "build.gradle or build.gradle.kts",
+    detect,
+    reads: |_| false,
+    reach: Reach::Tree,
+    tools: &["./gradlew", "gradle"],
+    is_id: java::is_id,
+    is_test_file: java::is_test_file,
+    is_runner_config: |path| {
+        let in_gradle = path.starts_with("gradle/") || path.contains("/gradle/wrapper/") || path.contains("buildSrc/");
+        let name = file_name(path);
+        let script = name.ends_with(".gradle") || name.ends_with(".gradle.kts");
+        let known = matches!(name, "gradle.properties" | "gradlew" | "gradlew.bat" | "junit-platform.properties");
+        in_gradle || script || known
+    },
+    // Not every folder `build`: it may be a package.
+    litter: &[
+        ".gradle/",
+        ".kotlin/",
+        "**/build/classes/",
+        "**/build/generated/",
+        "**/build/kotlin/",
+        "**/build/reports/",
+        "**/build/test-results/",
+        "**/build/tmp/",
+    ],
+};
+
+/// Compiles the code and its tests.
+const BUILD: &str = "testClasses";
+const REPORTS: &str = "**/build/test-results/*/TEST-*.xml";
+/// What a module's reports are below.
+const BUILT_IN: &str = "build/test-results/";
+
+fn detect(folder: &Folder) -> Evidence {
+    let names = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
+    if names.iter().any(|name| folder.has(name)) { Evidence::Sure } else { Evidence::None }
+}
+
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+    let Some(program) = facts.first_tool(FRAMEWORK.tools) else {
+        return Err(Unable::Missing(Missing {
+            what: "Gradle is not installed".to_owned(),
+            evidence: "the project has a Gradle build, and neither ./gradlew nor gradle was found".to_owned(),
+            next: "install Gradle: https://gradle.org/install".to_owned(),
+        }));
+    };
+    let tests: Vec<String> = match selection {
+        Selection::All => Vec::new(),
+        Selection::Files(paths) => paths.iter().map(|path| java::class_of(path)).collect(),
+        Selection::One(id) => vec![pattern(id)],
+        Selection::List => return Err(Unable::Unsupported("Gradle cannot name the tests without running them")),
+        Selection::Coverage => return Err(Unable::Unsupported("JaCoCo's report is not understood")),
+    };
+    // With a daemon the tests would not be our children, and could outlive the time limit.
+    let call = Call::new([program, "--no-daemon", "--console=plain"]);
+    let mut invocation = Invocation::new("gradle test", Call::default());
+    invocation.before.push(Step { name: BUILD, call: call.clone().args([BUILD]) });
+    // A task that is up to date, or whose results are in a cache, would run no test. A module that fails does not keep
+    // the others from running.
+    let call = call.args(["--rerun-tasks", "--continue", "test"]);
+    invocation.call = call.args(tests.iter().flat_map(|test| ["--tests", test]));
+    invocation.reports.push(ReportAt::Tree(REPORTS));
+    Ok(invocation)
+}
+
+/// The rounds of one method are run together.
+fn pattern(id: &str) -> String {
+    match java::class_and_method(id) {
+        (class, None) => class.to_owned(),
+        (class, Some(method)) if id.ends_with(']') => format!("{class}.{method}*"),
+        (class, Some(method)) => format!("{class}.{method}"),
+    }
+}
+
+fn parse(captured: &Captured) -> Report {
+    let mut report = captured.report(FRAMEWORK.name, &[]);
+    java::add(&mut report, &junit::GRADLE, captured, BUILT_IN);
+    let step = captured.failed_step();
+    let words = String::from_utf8_lossy(step.map_or(&captured.stderr, |step| &step.stderr));
+    let failed = failed_task(&words);
+    let has_reports = captured.reports.iter().any(|(name, _)| name.ends_with(".xml"));
+    if step.is_some() || (!has_reports && captured.exit != Exit::Code(0)) {
+        without_reports(&mut report, captured, failed, &words);
+    } else if !has_reports {
+        report.finished = true;
+    } else if words.contains(ENDED_EARLY) {
+        // A process of a module's ended in the middle of a class, which then has no report.
+        report.finished = false;
+    }
+    report.conclude();
+    report
+}
+
+/// What Gradle says when a test's process did not come to its end.
+const ENDED_EARLY: &str = "> Process 'Gradle Test Executor";
+/// What it says when there was nothing to run: by a filter, or, since version 9, at all.
+const NOTHING: &[&str] = &["> No tests found for given includes", "did not discover any tests to execute"];
+
+fn without_reports(report: &mut Report, captured: &Captured, failed: Option<&str>, words: &str) {
+    report.load_errors = java::diagnostics(captured, words);
+    if !report.load_errors.is_empty() || failed.is_some_and(|task| task.starts_with("compile")) {
+        report.stage(Stage::Build, false);
+        return;
+    }
+    match failed {
+        Some(_) if NOTHING.iter().any(|nothing| words.contains(nothing)) => report.decided = Some(Outcome::NoTests),
+        Some(_) => report.finished = false,
+        // The build file, a dependency, a flag: it did not come to building.
+        None => report.decided = Some(Outcome::UsageError),
+    }
+    report.errors_outside.push(bounded_tail(words));
+}
+
+/// Of `Execution failed for task ':core:compileTestJava'.` the last part.
+fn failed_task(words: &str) -> Option<&str> {
+    let path = words.lines().find_map(|line| line.strip_prefix("Execution failed for task '"))?.split('\'').next()?;
+    path.rsplit(':').next()
+}
+
+#[cfg(test)]
+mod tests;

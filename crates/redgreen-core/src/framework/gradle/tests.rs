@@ -1,0 +1,87 @@
+//! Rows over captured runs of Gradle, and how it is started.
+
+use super::*;
+use crate::framework::captured::StepEnd;
+use crate::framework::samples::{self, Check};
+use crate::report::LoadErrorKind;
+
+/// Gradle takes a test's exit with success for the end of all tests, and replays old results: only the ids of the run
+/// before tell of the one, only `--rerun-tasks` and removed reports prevent the other.
+const ALONE: &[(&str, Outcome)] = &[("crash_exit0", Outcome::Passed), ("up_to_date", Outcome::Passed)];
+
+#[test]
+fn captured_runs_are_read_as_a_person_would() {
+    Check::new("gradle-junit4", parse).alone(ALONE).reads(".xml").run();
+}
+
+#[test]
+fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
+    for (situation, kind, line) in [
+        ("missing_function", LoadErrorKind::MissingSymbol, 13),
+        ("missing_module", LoadErrorKind::MissingSymbol, 5),
+        ("syntax_error", LoadErrorKind::Syntax, 12),
+    ] {
+        let captured = samples::one("gradle-junit4", situation).captured();
+        // As a step of its own, the build says the same.
+        let stderr = captured.stderr.clone();
+        let step = StepEnd { name: BUILD.to_owned(), exit: Exit::Code(1), stdout: Vec::new(), stderr };
+        let apart = Captured { steps: vec![step], root: captured.root.clone(), ..Captured::default() };
+        for captured in [captured, apart] {
+            let report = parse(&captured);
+            assert_eq!(report.outcome, Outcome::DidNotCompile, "{situation}");
+            let [error] = report.load_errors.as_slice() else { panic!("{situation}: {report:#?}") };
+            assert_eq!((error.kind, error.line), (kind, Some(line)), "{situation}");
+            assert_eq!(error.file.as_deref(), Some("src/test/java/demo/CalcTest.java"));
+        }
+    }
+}
+
+#[test]
+fn a_failure_is_placed_where_its_trace_enters_the_class() {
+    let mut captured = samples::one("gradle-junit4", "one_fail").captured();
+    captured.reports[0].0 = format!("app/{}", captured.reports[0].0);
+    let report = parse(&captured);
+    let wrong = report.test("demo.CalcTest::wrong").unwrap();
+    assert_eq!((wrong.file.as_deref(), wrong.line), (Some("app/src/test/java/demo/CalcTest.java"), Some(13)));
+}
+
+#[test]
+fn a_process_that_ends_in_one_class_is_a_crash_although_another_has_a_report() {
+    let mut captured = samples::one("gradle-junit4", "crash_abort").captured();
+    captured.reports = samples::one("gradle-junit4", "all_pass").captured().reports;
+    assert_eq!(parse(&captured).outcome, Outcome::Crashed);
+}
+
+#[track_caller]
+fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
+    let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
+    let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
+    let words = match invoke(&facts, selection) {
+        Ok(invocation) => {
+            let steps = invocation.before.iter().map(|step| step.call.words.join(" "));
+            steps.chain([invocation.call.words.join(" ")]).collect::<Vec<_>>().join(" && ")
+        }
+        Err(Unable::Missing(missing)) => missing.what,
+        Err(Unable::Unsupported(why)) => why.to_owned(),
+    };
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn the_wrapper_comes_first_and_tests_are_chosen_by_class_and_method() {
+    let options = "--no-daemon --console=plain";
+    let base =
+        |program: &str| format!("{program} {options} testClasses && {program} {options} --rerun-tasks --continue test");
+    let with = |more: &str| format!("{} {more}", base("gradle"));
+    let one = |id: &str| Selection::One(id.to_owned());
+    invokes(&["gradle"], &Selection::All, &base("gradle"));
+    invokes(&["./gradlew", "gradle"], &Selection::All, &base("./gradlew"));
+    invokes(&[], &Selection::All, "Gradle is not installed");
+    invokes(&["gradle"], &one("demo.CalcTest::adds"), &with("--tests demo.CalcTest.adds"));
+    invokes(&["gradle"], &one("demo.CalcTest::adds()[2]"), &with("--tests demo.CalcTest.adds*"));
+    invokes(&["gradle"], &one("demo.CalcTest::classMethod"), &with("--tests demo.CalcTest"));
+    let files = ["src/test/java/demo/ATest.java", "app/src/test/kotlin/demo/BTest.kt"].map(str::to_owned);
+    invokes(&["gradle"], &Selection::Files(files.to_vec()), &with("--tests demo.ATest --tests demo.BTest"));
+    invokes(&["gradle"], &Selection::List, "Gradle cannot name the tests without running them");
+    invokes(&["gradle"], &Selection::Coverage, "JaCoCo's report is not understood");
+}

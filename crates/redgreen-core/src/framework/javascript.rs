@@ -1,0 +1,379 @@
+//! What the runners of JavaScript share: how a project names the one it uses, where the runner is, and the stream that
+//! our reporters write. A test's id is `test/calc.test.js > suite > name`, because names are unique in no runner.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::captured::Captured;
+use super::facts::{Evidence, Facts, Folder};
+use super::file_name;
+use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Unable};
+use crate::coverage::Format;
+use crate::format::bounded_head;
+use crate::format::stream::{Fault, Line, Stream};
+use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Stage, Status, Test};
+
+/// Where our reporters write.
+pub(super) const STREAM: &str = "stream.jsonl";
+/// The name of the only test that is wanted; the reporters say of the others that they were left out.
+const ONLY: &str = "REDGREEN_ONLY";
+/// Where coverage goes, and what is in it.
+pub(super) const COVERAGE_FOLDER: &str = "coverage";
+const COVERAGE_FILE: &str = "coverage/lcov.info";
+
+pub(super) const MANIFEST: &str = "package.json";
+pub(super) const LITTER: &[&str] = &["node_modules/", "coverage/", ".vite/"];
+
+const EXTENSIONS: &[&str] = &[".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
+/// Between the parts of an id.
+const MARK: &str = " > ";
+
+/// What says that something is not there yet: codes of Node and of resolvers.
+const MISSING_CODES: &[&str] = &["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED"];
+/// The same, of tools that give no code. In a module of ES a missing export is a `SyntaxError`.
+const MISSING_WORDS: &[&str] = &[
+    "does not provide an export named",
+    "Cannot find module",
+    "Cannot find package",
+    "Failed to resolve import",
+    "Failed to load url",
+];
+const SYNTAX_CODES: &[&str] = &["BABEL_PARSE_ERROR", "BABEL_PARSER_SYNTAX_ERROR", "PARSE_ERROR"];
+const SYNTAX_WORDS: &[&str] = &["Parse failure", "Parse failed", "Transform failed", "SyntaxError"];
+/// How runners begin when a time limit of their own was reached; only mocha has a code for it.
+const TIMEOUTS: &[&str] =
+    &["Test timed out in ", "Hook timed out in ", "thrown: \"Exceeded timeout of ", "Timeout of "];
+const TIMEOUT_CODE: &str = "ERR_MOCHA_TIMEOUT";
+/// What is said of a file that was loaded and holds no test.
+const NO_TESTS: &[&str] = &["No test suite found in file", "Your test suite must contain at least one test"];
+/// What jest says when the process of a file is gone.
+const WORKER_GONE: &str = "jest worker process";
+
+/// A runner that is a package of the project.
+pub(super) struct Package {
+    pub(super) name: &'static str,
+    /// How the names of its own configuration begin.
+    pub(super) configs: &'static [&'static str],
+    /// Where it is installed, as a tool.
+    pub(super) bin: &'static str,
+}
+
+/// They exclude each other where one is only a leftover: a configuration, or a script, tells which is used.
+const PACKAGES: &[&Package] = &[&super::vitest::PACKAGE];
+
+impl Package {
+    /// A dependency or a configuration of its own; where several are depended on, the one that is also configured or
+    /// named in a script.
+    pub(super) fn evidence(&self, folder: &Folder) -> Evidence {
+        if self.is_configured(folder) {
+            return Evidence::Sure;
+        }
+        let manifest = Manifest::of(folder);
+        let rivals = || PACKAGES.iter().filter(|other| other.name != self.name && manifest.depends_on(other.name));
+        let is_used = |package: &Package| package.is_configured(folder) || manifest.has_script(package.name);
+        let outdone = !is_used(self) && rivals().any(|other| is_used(other));
+        if manifest.depends_on(self.name) && !outdone { Evidence::Sure } else { Evidence::None }
+    }
+
+    fn is_configured(&self, folder: &Folder) -> bool {
+        let named = |path: &String| !path.contains('/') && self.is_config(path);
+        let of_vite = |path: &String| self.name == "vitest" && path.starts_with("vite.config.");
+        let tests = |path: &String| folder.text(path).is_some_and(|text| text.contains("test:"));
+        folder.files.iter().any(|path| named(path) || (of_vite(path) && tests(path)))
+            || Manifest::of(folder).0.get(self.name).is_some()
+    }
+
+    pub(super) fn is_config(&self, path: &str) -> bool {
+        self.configs.iter().any(|config| file_name(path).starts_with(config))
+    }
+
+    /// The runner as the project has it.
+    pub(super) fn call(&self, facts: &Facts) -> Result<Call, Unable> {
+        match facts.tool(self.bin) {
+            Some(bin) => Ok(Call::new([bin])),
+            None => Err(Unable::Missing(self.missing(facts, self.name))),
+        }
+    }
+
+    pub(super) fn missing(&self, facts: &Facts, package: &str) -> Missing {
+        let manifest = Manifest::of(&facts.folder);
+        let next = if manifest.depends_on(package) {
+            install(&facts.folder).to_owned()
+        } else {
+            format!("{} {package}", add(&facts.folder))
+        };
+        Missing {
+            what: format!("{package} is not installed"),
+            evidence: format!("looked for {} in the project and above it", self.bin),
+            next,
+        }
+    }
+}
+
+/// A project's `package.json`.
+struct Manifest(Value);
+
+impl Manifest {
+    fn of(folder: &Folder) -> Self {
+        Self(folder.text(MANIFEST).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
+    }
+
+    fn depends_on(&self, package: &str) -> bool {
+        let groups = ["devDependencies", "dependencies", "peerDependencies", "optionalDependencies"];
+        groups.iter().any(|group| self.0.get(group).and_then(|group| group.get(package)).is_some())
+    }
+
+    fn has_script(&self, word: &str) -> bool {
+        self.scripts().any(|script| script.split_whitespace().any(|part| part == word))
+    }
+
+    fn scripts(&self) -> impl Iterator<Item = &str> {
+        self.0.get("scripts").and_then(Value::as_object).into_iter().flatten().filter_map(|(_, text)| text.as_str())
+    }
+}
+
+/// The command that installs what the project asks for, by its lock file.
+fn install(folder: &Folder) -> &'static str {
+    match manager(folder) {
+        "pnpm" => "pnpm install",
+        "yarn" => "yarn install",
+        "bun" => "bun install",
+        _ => "npm install",
+    }
+}
+
+fn add(folder: &Folder) -> &'static str {
+    match manager(folder) {
+        "pnpm" => "pnpm add -D",
+        "yarn" => "yarn add -D",
+        "bun" => "bun add -d",
+        _ => "npm install -D",
+    }
+}
+
+fn manager(folder: &Folder) -> &'static str {
+    let managers = [("bun.lock", "bun"), ("bun.lockb", "bun"), ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")];
+    let said = Manifest::of(folder).0.get("packageManager").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let named = managers.iter().find(|(_, name)| said.starts_with(name));
+    named.or_else(|| managers.iter().find(|(lock, _)| folder.has(lock))).map_or("npm", |(_, name)| name)
+}
+
+pub(super) fn reads(path: &str) -> bool {
+    path == MANIFEST || path.starts_with("vite.config.") || is_test_file(path)
+}
+
+pub(super) fn is_test_file(path: &str) -> bool {
+    let name = file_name(path);
+    let Some(stem) = EXTENSIONS.iter().find_map(|extension| name.strip_suffix(extension)) else {
+        return path.split('/').any(|folder| folder == "__snapshots__" || folder == "__fixtures__");
+    };
+    let folders = ["test", "tests", "__tests__", "__mocks__", "spec"];
+    let below = path.split('/').rev().skip(1).any(|folder| folders.contains(&folder));
+    let marked = [".test", ".spec", "-test", "_test", "-spec", "_spec"].iter().any(|mark| stem.ends_with(mark));
+    marked || below || stem == "test" || stem.starts_with("test-")
+}
+
+/// What decides for every runner of JavaScript what is loaded and how it is translated.
+pub(super) fn is_shared_config(path: &str) -> bool {
+    let name = file_name(path);
+    let begins = ["tsconfig", "babel.config.", ".babelrc", ".swcrc", "vite.config.", ".env", ".c8rc", ".nycrc"];
+    let locks = [MANIFEST, "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", ".npmrc", ".nvmrc"];
+    locks.contains(&name) || begins.iter().any(|begin| name.starts_with(begin))
+}
+
+pub(super) fn is_id(id: &str) -> bool {
+    split_id(id).is_some()
+}
+
+/// The file and the name of a test.
+pub(super) fn split_id(id: &str) -> Option<(&str, &str)> {
+    let (file, name) = id.split_once(MARK)?;
+    EXTENSIONS.iter().any(|extension| file.ends_with(extension)).then_some((file, name))
+}
+
+/// A test's name without its file.
+#[cfg(test)]
+pub(super) fn name_of(id: &str) -> &str {
+    split_id(id).map_or(id, |(_, name)| name)
+}
+
+pub(super) fn id_of(file: Option<&str>, name: &str) -> String {
+    match file {
+        Some(file) => format!("{file}{MARK}{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// A pattern for one name and no other. Runners put a space between the names of suites; a name may hold our mark.
+pub(super) fn pattern(name: &str) -> String {
+    format!("^{}$", quoted(name).replace(MARK, " (> )?"))
+}
+
+/// A text as a regular expression.
+pub(super) fn quoted(text: &str) -> String {
+    let special = |letter: char| r"\.+*?()|[]{}^$/".contains(letter);
+    text.chars().fold(String::new(), |mut quoted, letter| {
+        if special(letter) {
+            quoted.push('\\');
+        }
+        quoted.push(letter);
+        quoted
+    })
+}
+
+/// A run with our reporter, which writes to [`STREAM`].
+pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: Injected) -> Invocation {
+    let mut invocation = Invocation::new(shown, call.env("REDGREEN_REPORT", facts.scratch(STREAM)));
+    invocation.inject.push(reporter);
+    invocation.reports.push(ReportAt::Scratch(STREAM.to_owned()));
+    invocation
+}
+
+/// Tells the reporter which test is wanted.
+pub(super) fn only(call: Call, name: &str) -> Call {
+    call.env(ONLY, name)
+}
+
+/// Where the lines that were reached will be.
+pub(super) fn add_coverage(invocation: &mut Invocation) {
+    invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
+}
+
+/// Whether Node finds a package from the project.
+pub(super) fn probe(node: &str, package: &str, missing: Missing) -> Probe {
+    Probe { call: Call::new([node, "-e", &format!("require.resolve('{package}/package.json')")]), missing }
+}
+
+/// What the events of our reporters for vitest, jest and mocha amount to, before anyone concludes.
+pub(super) fn read(captured: &Captured, runner: &str) -> (Report, Stream) {
+    let mut report = captured.report(runner, &[]);
+    let stream = Stream::read(captured.file(".jsonl").unwrap_or_default());
+    report.finished = stream.finished;
+    report.errors_outside.clone_from(&stream.outside);
+    if stream.focused {
+        report.flag(Flag::Focused);
+    }
+    if captured.file(".jsonl").is_none() && matches!(captured.exit, Exit::Code(code) if code != 0) {
+        report.decided = Some(Outcome::UsageError);
+        report.errors_outside.push(bounded_head(&String::from_utf8_lossy(&captured.stderr)));
+    }
+    report.tests = stream.tests(captured.exit, status).into_iter().map(|test| placed(test, captured)).collect();
+    for line in &stream.load_errors {
+        report.load_errors.extend(line.fault().map(|fault| load_error(line.file.as_deref(), fault, captured)));
+    }
+    let with_results: BTreeSet<Option<&str>> = stream.results.iter().map(|line| line.file.as_deref()).collect();
+    for line in &stream.files {
+        for fault in line.errors.iter().flatten().chain(&line.error) {
+            let words = fault.message.as_deref().unwrap_or_default();
+            if NO_TESTS.iter().any(|start| words.starts_with(start)) || words.contains(WORKER_GONE) {
+                // The first has nothing to say; of the second, the tests that were started tell.
+            } else if with_results.contains(&line.file.as_deref()) {
+                report.errors_outside.push(bounded_head(words));
+            } else {
+                report.load_errors.push(load_error(line.file.as_deref(), fault, captured));
+            }
+        }
+    }
+    for line in stream.others.iter().filter(|line| line.event == "suite-error") {
+        report.errors_outside.push(bounded_head(line.words().unwrap_or_default()));
+    }
+    (report, stream)
+}
+
+/// The planned tests by their ids.
+pub(super) fn planned(stream: &Stream, captured: &Captured) -> Option<Vec<String>> {
+    let id = |(file, name): &(Option<String>, String)| {
+        id_of(file.as_deref().map(|file| captured.relative(file)).as_deref(), name)
+    };
+    Some(stream.planned.as_ref()?.iter().map(id).collect())
+}
+
+/// Tests that were planned in a run that came to its end, and of which it says nothing: their process is gone.
+pub(super) fn add_lost(report: &mut Report) {
+    let known: BTreeMap<String, ()> = report.tests.iter().map(|test| (test.id.clone(), ())).collect();
+    let lost = |id: &&String| !known.contains_key(*id);
+    if report.finished {
+        for id in report.planned.iter().flatten().filter(lost).cloned().collect::<Vec<_>>() {
+            let file = split_id(&id).map(|(file, _)| file.to_owned());
+            report.tests.push(Test { file, ..Test::new(id, Status::Crashed) });
+        }
+    }
+}
+
+/// A test of the stream as a test of the project.
+pub(super) fn placed(mut test: Test, captured: &Captured) -> Test {
+    test.file = test.file.as_deref().map(|file| captured.relative(file));
+    test.id = id_of(test.file.as_deref(), &test.id);
+    test
+}
+
+fn number(line: &Line, field: &str) -> f64 {
+    line.more.get(field).and_then(Value::as_f64).unwrap_or_default()
+}
+
+fn is_true(line: &Line, field: &str) -> bool {
+    line.more.get(field).and_then(Value::as_bool).unwrap_or_default()
+}
+
+pub(super) fn status(line: &Line) -> Status {
+    let again = number(line, "retries") > 0.0 || number(line, "retry") > 0.0 || number(line, "invocations") > 1.0;
+    match line.outcome.as_deref() {
+        Some("passed") if is_true(line, "fails") || is_true(line, "failing") => Status::Xfailed,
+        Some("passed") if again => Status::Flaky,
+        Some("passed") => Status::Passed,
+        Some("skipped" | "pending" | "todo" | "disabled") => Status::Skipped,
+        Some("excluded") => Status::NotRun,
+        Some("failed") => failure(line),
+        Some(_) | None => Status::Errored,
+    }
+}
+
+/// An assertion that did not hold, or anything else that was thrown.
+fn failure(line: &Line) -> Status {
+    let matcher = line.fault().is_some_and(|fault| fault.matcher);
+    let code = line.fault().and_then(|fault| fault.code.as_ref()).or(line.code.as_ref()).and_then(Value::as_str);
+    let class = line.class();
+    let assertion = class.is_none_or(|class| class.contains("Assert") || class == "ExpectationNotMetError");
+    let timed_out = TIMEOUTS.iter().any(|start| line.words().is_some_and(|words| words.starts_with(start)));
+    if code == Some(TIMEOUT_CODE) || (timed_out && !matcher) {
+        Status::TimedOut
+    } else if matcher || assertion || code == Some("ERR_ASSERTION") {
+        Status::Failed
+    } else {
+        Status::Errored
+    }
+}
+
+pub(super) fn load_error(file: Option<&str>, fault: &Fault, captured: &Captured) -> LoadError {
+    let message = fault.message.as_deref().unwrap_or_default();
+    let frame = fault.frame.as_ref();
+    let at = frame.and_then(|frame| frame.file.as_deref()).map(|file| captured.relative(file));
+    let at = at.filter(|file| !file.starts_with('/') && !file.contains("node_modules/"));
+    let line = frame.and_then(|frame| frame.line).filter(|_| at.is_some() || file.is_none());
+    let code = fault.code.as_ref().and_then(Value::as_str).or(fault.name.as_deref());
+    LoadError {
+        stage: Stage::Collect,
+        file: at.or_else(|| file.map(|file| captured.relative(file))),
+        line,
+        kind: load_kind(fault),
+        code: code.map(str::to_owned),
+        message: bounded_head(message),
+    }
+}
+
+fn load_kind(fault: &Fault) -> LoadErrorKind {
+    let message = fault.message.as_deref().unwrap_or_default();
+    let code = fault.code.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let name = fault.name.as_deref().unwrap_or_default();
+    let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    if MISSING_CODES.contains(&code) || says(MISSING_WORDS) {
+        LoadErrorKind::MissingSymbol
+    } else if SYNTAX_CODES.contains(&code) || name == "SyntaxError" || says(SYNTAX_WORDS) {
+        LoadErrorKind::Syntax
+    } else if matches!(name, "ReferenceError" | "TypeError") {
+        LoadErrorKind::MissingSymbol
+    } else {
+        LoadErrorKind::Other
+    }
+}

@@ -1,0 +1,101 @@
+//! Rows over captured runs of Maven, and how it is started.
+
+use super::*;
+use crate::framework::captured::StepEnd;
+use crate::framework::samples::{self, Check};
+use crate::report::LoadErrorKind;
+
+#[test]
+fn captured_runs_are_read_as_a_person_would() {
+    Check::new("maven-junit5", parse).reads(".xml").run();
+}
+
+#[test]
+fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
+    for (situation, kind, file, line) in [
+        ("missing_function", LoadErrorKind::MissingSymbol, "src/test/java/demo/CalcTest.java", 13),
+        ("missing_module", LoadErrorKind::MissingSymbol, "src/test/java/demo/CalcTest.java", 5),
+        ("syntax_error", LoadErrorKind::Syntax, "src/test/java/demo/CalcTest.java", 12),
+        ("main_compile_error", LoadErrorKind::MissingSymbol, "src/main/java/demo/Calc.java", 3),
+    ] {
+        let report = parse(&samples::one("maven-junit5", situation).captured());
+        let [error] = report.load_errors.as_slice() else { panic!("{situation}: {report:#?}") };
+        assert_eq!((error.kind, error.file.as_deref(), error.line), (kind, Some(file), Some(line)), "{situation}");
+    }
+}
+
+/// Captured phase by phase, with the log of all of them in a file.
+#[test]
+fn a_build_step_that_failed_says_why() {
+    for (situation, expected) in [
+        ("main_compile_error", Outcome::DidNotCompile),
+        ("missing_function", Outcome::DidNotCompile),
+        ("syntax_error", Outcome::DidNotCompile),
+        ("missing_dependency", Outcome::UsageError),
+    ] {
+        let phases = samples::one("maven-junit5-phases", situation);
+        let stdout = phases.reports[0].text.clone().into_bytes();
+        let step = StepEnd { name: BUILD.to_owned(), exit: Exit::Code(1), stdout, stderr: Vec::new() };
+        let captured = Captured { steps: vec![step], root: "/project".to_owned(), ..Captured::default() };
+        let report = parse(&captured);
+        assert_eq!(report.outcome, expected, "{situation}: {report:#?}");
+    }
+}
+
+#[test]
+fn a_failure_is_placed_where_its_trace_enters_the_class() {
+    let mut captured = samples::one("maven-junit5", "one_fail").captured();
+    captured.reports[0].0 = format!("core/{}", captured.reports[0].0);
+    let report = parse(&captured);
+    let wrong = report.test("demo.CalcTest::wrong").unwrap();
+    assert_eq!((wrong.file.as_deref(), wrong.line), (Some("core/src/test/java/demo/CalcTest.java"), Some(13)));
+}
+
+/// The goal failed, and every test that has a report passed: the class without one is where it ended.
+#[test]
+fn a_process_that_ends_in_one_class_is_a_crash_although_another_has_a_report() {
+    let mut captured = samples::one("maven-junit5", "crash_exit0_two_classes").captured();
+    captured.reports = samples::one("maven-junit5", "all_pass").captured().reports;
+    assert_eq!(parse(&captured).outcome, Outcome::Crashed);
+}
+
+#[track_caller]
+fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
+    let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
+    let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
+    let words = match invoke(&facts, selection) {
+        Ok(invocation) => invocation.call.words.join(" "),
+        Err(Unable::Missing(missing)) => missing.what,
+        Err(Unable::Unsupported(why)) => why.to_owned(),
+    };
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn the_wrapper_comes_first_and_tests_are_chosen_by_class_and_method() {
+    let base = "mvn --batch-mode -Dstyle.color=never --fail-at-end test";
+    let lenient = "-DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false";
+    let one = |id: &str, test: &str| {
+        invokes(&["mvn"], &Selection::One(id.to_owned()), &format!("{base} -Dtest={test} {lenient}"));
+    };
+    invokes(&["mvn"], &Selection::All, base);
+    invokes(&["./mvnw", "mvn"], &Selection::All, &format!("./{}", base.replacen("mvn", "mvnw", 1)));
+    invokes(&[], &Selection::All, "Maven is not installed");
+    one("demo.CalcTest::adds", "demo.CalcTest#adds");
+    one("demo.CalcTest$Inner::adds", "demo.CalcTest$Inner#adds");
+    one("demo.CalcTest::table{int, int, int}[2]", "demo.CalcTest#table*");
+    one("demo.DbTest::demo.DbTest", "demo.DbTest");
+    let files = ["src/test/java/demo/CalcTest.java", "core/src/test/kotlin/demo/b/BTest.kt"].map(str::to_owned);
+    let expected = format!("{base} -Dtest=demo.CalcTest,demo.b.BTest {lenient}");
+    invokes(&["mvn"], &Selection::Files(files.to_vec()), &expected);
+    invokes(&["mvn"], &Selection::List, "Maven cannot name the tests without running them");
+    invokes(&["mvn"], &Selection::Coverage, "JaCoCo's report is not understood");
+}
+
+#[test]
+fn the_build_is_a_step_before() {
+    let facts = Facts { tools: vec![("mvn".to_owned(), "mvn".to_owned())], ..Facts::default() };
+    let invocation = invoke(&facts, &Selection::All).unwrap();
+    let steps: Vec<String> = invocation.before.iter().map(|step| step.call.words.join(" ")).collect();
+    assert_eq!(steps, ["mvn --batch-mode -Dstyle.color=never --fail-at-end --quiet test-compile"]);
+}

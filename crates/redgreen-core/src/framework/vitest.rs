@@ -1,0 +1,89 @@
+//! vitest, read from the stream of our `reporters/redgreen-vitest.mjs`. Both sides are changed together.
+
+use serde::Deserialize;
+
+use super::captured::Captured;
+use super::facts::{Facts, Reach};
+use super::invoke::{Injected, Invocation, ReportAt, Selection, Unable};
+use super::javascript::{self, Package};
+use super::{Framework, How, Process};
+use crate::report::Report;
+
+pub const FRAMEWORK: Framework = Framework {
+    name: "vitest",
+    how: How::Process(Process { invoke, parse, list }),
+    looks_for: "vitest in package.json, or vitest.config.*",
+    detect: |folder| PACKAGE.evidence(folder),
+    reads: javascript::reads,
+    reach: Reach::Tree,
+    tools: &[PACKAGE.bin, "node"],
+    is_id: javascript::is_id,
+    is_test_file: javascript::is_test_file,
+    is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),
+    litter: javascript::LITTER,
+};
+
+pub(super) const PACKAGE: Package =
+    Package { name: "vitest", configs: &["vitest.config.", "vitest.workspace."], bin: "node_modules/.bin/vitest" };
+
+const REPORTER: Injected =
+    Injected { path: "redgreen-vitest.mjs", text: include_str!("../../reporters/redgreen-vitest.mjs") };
+
+const LIST: &str = "list.json";
+const COVERAGE_PACKAGE: &str = "@vitest/coverage-v8";
+
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+    let vitest = PACKAGE.call(facts)?;
+    if *selection == Selection::List {
+        let mut invocation =
+            Invocation::new("vitest list", vitest.args(["list", &format!("--json={}", facts.scratch(LIST))]));
+        invocation.reports.push(ReportAt::Scratch(LIST.to_owned()));
+        return Ok(invocation);
+    }
+    let reporter = format!("--reporter={}", facts.scratch(REPORTER.path));
+    // Settings of the project that would leave tests out are overruled.
+    let call = vitest.args(["run", &reporter, "--includeTaskLocation", "--allowOnly=false", "--bail=0"]);
+    let call = match selection {
+        Selection::All | Selection::List => call.args(["--coverage.enabled=false"]),
+        Selection::Files(paths) => call.args(["--coverage.enabled=false"]).args(paths),
+        Selection::One(id) => {
+            let (file, name) = javascript::split_id(id).unwrap_or(("", id));
+            let call = call.args(["--coverage.enabled=false", file, "-t", &javascript::pattern(name)]);
+            javascript::only(call, name)
+        }
+        Selection::Coverage => {
+            let folder = format!("--coverage.reportsDirectory={}", facts.scratch(javascript::COVERAGE_FOLDER));
+            call.args(["--coverage.enabled", "--coverage.provider=v8", "--coverage.reporter=lcovonly", &folder])
+        }
+    };
+    let mut invocation = javascript::invocation("vitest run", call, facts, REPORTER);
+    if *selection == Selection::Coverage {
+        javascript::add_coverage(&mut invocation);
+        let missing = PACKAGE.missing(facts, COVERAGE_PACKAGE);
+        invocation.probes.extend(facts.tool("node").map(|node| javascript::probe(node, COVERAGE_PACKAGE, missing)));
+    }
+    Ok(invocation)
+}
+
+fn parse(captured: &Captured) -> Report {
+    let (mut report, stream) = javascript::read(captured, FRAMEWORK.name);
+    report.planned = javascript::planned(&stream, captured);
+    javascript::add_lost(&mut report);
+    report.conclude();
+    report
+}
+
+fn list(captured: &Captured) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Listed {
+        name: String,
+        file: String,
+    }
+    let listed: Vec<Listed> =
+        captured.file(LIST).and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
+    let id = |test: Listed| javascript::id_of(Some(&captured.relative(&test.file)), &test.name);
+    listed.into_iter().map(id).collect()
+}
+
+#[cfg(test)]
+mod tests;

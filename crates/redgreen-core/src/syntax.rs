@@ -1,0 +1,50 @@
+//! What source text says by its syntax: pure questions about one file or two versions of it.
+//!
+//! Each question is a file below with one public function; each language is a file with one row of names. A language
+//! without a row, and a source too long, too deep or too broken to read, gets the empty answer: it is known by file only.
+//! No answer here is a verdict: the runs decide, and these say where to look.
+
+mod assertion;
+mod call;
+mod doctest;
+mod expectation;
+mod frozen;
+mod glob;
+mod go;
+mod hash;
+mod imports;
+mod inert;
+mod item;
+mod java;
+mod javascript;
+mod language;
+mod literal;
+mod mutants;
+mod overlay;
+mod parameter;
+mod perturb;
+mod python;
+mod resolve;
+mod rust;
+mod smell;
+mod stub;
+mod suspicion;
+mod tree;
+mod word;
+
+pub use frozen::{ItemChange, Weakness, test_block_frozen};
+pub use imports::{Import, imports};
+pub use inert::{INERT_LOG, INERT_VALUE, inert_stub};
+pub use item::{Item, Marker, items};
+pub use language::{ItemKind, Language};
+pub use mutants::{Mutant, mutants};
+pub use overlay::overlay_tests;
+pub use perturb::{Edit, How, Perturbations, Perturbed, perturb};
+pub use resolve::{Package, Project, resolve};
+pub use smell::{Finding, Smell};
+pub use stub::is_stub;
+pub use suspicion::{Suspect, Suspicion, shared_literals, suspicious};
+pub use tree::SOURCE_BYTES_MAX;
+
+#[cfg(test)]
+mod tests;

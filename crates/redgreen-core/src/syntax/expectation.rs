@@ -1,0 +1,231 @@
+//! Where the expected value of an assertion is written when the assertion only names it: a row of data, a loop over a
+//! list, a variable.
+
+use super::call::{Part, call, parts};
+use super::glob;
+use super::item::Found;
+use super::language::row;
+use super::literal::is_pure;
+use super::parameter::{each, listed, resolve, rows};
+use super::tree::Node;
+
+const LOOPS: &[(&str, &str, &str)] = &[
+    ("for_statement", "left", "right"),
+    ("for_in_statement", "left", "right"),
+    ("for_expression", "pattern", "value"),
+    ("range_clause", "left", "right"),
+    ("enhanced_for_statement", "name", "value"),
+];
+const ASSIGNMENTS: &[(&str, &str, &str)] = &[
+    ("assignment", "left", "right"),
+    ("variable_declarator", "name", "value"),
+    ("let_declaration", "pattern", "value"),
+    ("short_var_declaration", "left", "right"),
+    ("const_item", "name", "value"),
+    ("var_spec", "name", "value"),
+];
+const ROWS_MAX: usize = 200;
+
+/// Which part of a row a name stands for.
+#[derive(Clone)]
+enum Column {
+    Whole,
+    Number(usize),
+    Key(String),
+}
+
+/// The written-out values that the expected side of an assertion stands for; empty when they cannot be told.
+pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>> {
+    if is_pure(expected) {
+        return vec![expected.clone()];
+    }
+    let Some((name, key)) = named(expected) else { return Vec::new() };
+    let found = [decorated(test, name), from_each(test, name, key), from_loop(test, name, key), assigned(test, name)];
+    let values = found.into_iter().find(|values| !values.is_empty()).unwrap_or_default();
+    values.into_iter().filter(is_pure).collect()
+}
+
+/// `want`, or `tt.want`.
+fn named<'t>(expected: &Part<'t>) -> Option<(&'t str, Option<&'t str>)> {
+    let mut text = expected.text().trim_start_matches(['&', '*']).trim();
+    for end in [".to_string()", ".to_owned()", ".into()", ".clone()"] {
+        text = text.strip_suffix(end).unwrap_or(text);
+    }
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(super::word::is_word);
+    match text.split_once('.') {
+        None => is_name(text).then_some((text, None)),
+        Some((name, key)) => (is_name(name) && is_name(key)).then_some((name, Some(key))),
+    }
+}
+
+/// `@pytest.mark.parametrize("n, want", [...])`, `#[case(4, "IV")]`, `@CsvSource`.
+fn decorated<'t>(test: &Found<'t>, name: &str) -> Vec<Part<'t>> {
+    let row = row(test.node.tree().language);
+    let mut values = Vec::new();
+    for decoration in &test.decorations {
+        if glob::any(row.parameter_lists, &decoration.name) {
+            let names = decoration.node.descendants().find_map(call).and_then(|call| call.part(0));
+            let names: Vec<String> = names.map(|part| words(part.text())).unwrap_or_default();
+            let column = match names.iter().position(|known| known == name) {
+                Some(0) if names.len() == 1 => Column::Whole,
+                Some(at) => Column::Number(at),
+                None => continue,
+            };
+            let list = listed(decoration.node);
+            values.extend(list.into_iter().flat_map(rows).take(ROWS_MAX).filter_map(|row| pick(&row, &column)));
+        }
+        if glob::any(row.parameter_rows, &decoration.name) {
+            let list = decoration.node.descendants().find(|node| node.kind() == "token_tree");
+            let column = parameter_names(test.node).iter().position(|known| known == name);
+            values.extend(list.and_then(|list| parts(list).into_iter().nth(column?)));
+        }
+    }
+    values
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|letter: char| !super::word::is_word(letter))
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn parameter_names(function: Node<'_>) -> Vec<String> {
+    let list = function.child("parameters");
+    let parameters = list.into_iter().flat_map(Node::named_children).filter(|child| child.kind() != "attribute_item");
+    parameters.filter_map(|one| one.child("pattern").or(Some(one)).map(|name| name.text().to_owned())).collect()
+}
+
+/// `test.each([[4, "IV"]])("…", (n, want) => …)`.
+fn from_each<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
+    let Some(table) = each(test.node) else { return Vec::new() };
+    let closure = test.body.ancestors().next();
+    let Some(column) = closure.and_then(|closure| closure_column(closure, name, key)) else { return Vec::new() };
+    rows(table).into_iter().take(ROWS_MAX).filter_map(|row| pick(&row, &column)).collect()
+}
+
+/// Which part of what a function is given has this name inside it.
+fn closure_column(closure: Node<'_>, name: &str, key: Option<&str>) -> Option<Column> {
+    let single = closure.child("parameter");
+    let list: Vec<Node<'_>> = match closure.child("parameters") {
+        Some(list) => list.named_children().map(|one| one.child("pattern").unwrap_or(one)).collect(),
+        None => single.into_iter().collect(),
+    };
+    let at = list.iter().position(|one| one.leaves().any(|leaf| leaf.text() == name))?;
+    let one = list.get(at)?;
+    if one.is_leaf() && list.len() > 1 {
+        return Some(Column::Number(at));
+    }
+    pattern_column(*one, name, key)
+}
+
+fn pattern_column(pattern: Node<'_>, name: &str, key: Option<&str>) -> Option<Column> {
+    if let Some(key) = key {
+        return (pattern.leaves().any(|leaf| leaf.text() == name)).then(|| Column::Key(key.to_owned()));
+    }
+    if pattern.text().contains('{') {
+        return Some(Column::Key(name.to_owned()));
+    }
+    let mut names =
+        pattern.leaves().filter(|leaf| leaf.text().starts_with(|letter: char| super::word::is_word(letter)));
+    let several = pattern.text().contains(',');
+    let keywords = ["const", "let", "var", "mut", "ref"];
+    let at = names.by_ref().filter(|leaf| !keywords.contains(&leaf.text())).position(|leaf| leaf.text() == name)?;
+    Some(if several { Column::Number(at) } else { Column::Whole })
+}
+
+/// `for n, want in [(4, "IV")]`, `rows.forEach(([n, want]) => …)`.
+fn from_loop<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
+    for node in test.body.subtree() {
+        let closure = node.is(row(node.tree().language).closures);
+        let (column, list) = if let Some((_, left, right)) = LOOPS.iter().find(|(kind, ..)| *kind == node.kind()) {
+            let Some(left) = node.child(left) else { continue };
+            // Go gives the number of the row first.
+            let left = if node.kind() == "range_clause" { left.named_children().last().unwrap_or(left) } else { left };
+            (pattern_column(left, name, key), node.child(right))
+        } else if closure {
+            let list = node.ancestors().find_map(call).and_then(|call| call.node.child("function")?.child("object"));
+            (closure_column(node, name, key), list)
+        } else {
+            continue;
+        };
+        let Some((column, list)) = column.zip(list.and_then(|list| resolve(list))) else { continue };
+        let fields = struct_fields(list);
+        let column = match &column {
+            Column::Key(key) => fields.iter().position(|field| field == key).map_or(column.clone(), Column::Number),
+            Column::Whole | Column::Number(_) => column.clone(),
+        };
+        let values: Vec<Part<'t>> = rows(list)
+            .into_iter()
+            .take(ROWS_MAX)
+            .filter_map(|row| {
+                let key_first = match key {
+                    Some(key) => pick(&row, &Column::Key(key.to_owned())),
+                    None => None,
+                };
+                key_first.or_else(|| pick(&row, &column))
+            })
+            .collect();
+        if !values.is_empty() {
+            return values;
+        }
+    }
+    Vec::new()
+}
+
+/// The names of the fields of Go's `[]struct{ in int; want string }{…}`.
+fn struct_fields(list: Node<'_>) -> Vec<String> {
+    let fields = list.child("type").into_iter().flat_map(Node::descendants);
+    let names = fields.filter(|node| node.kind() == "field_declaration").flat_map(Node::children);
+    names.filter(|node| node.field() == Some("name")).map(|node| node.text().to_owned()).collect()
+}
+
+/// `want = "IV"` in the test itself.
+fn assigned<'t>(test: &Found<'t>, name: &str) -> Vec<Part<'t>> {
+    let places = test.body.descendants().chain(test.node.tree().nodes());
+    let value = |node: Node<'t>| {
+        let (_, left, right) = ASSIGNMENTS.iter().find(|(kind, ..)| *kind == node.kind())?;
+        (node.child(left)?.text() == name).then(|| node.child(right))?
+    };
+    places.filter_map(value).map(|value| unlisted(value)).find(is_pure).into_iter().collect()
+}
+
+/// Go writes the right side of an assignment as a list of one.
+fn unlisted(value: Node<'_>) -> Part<'_> {
+    let only = value
+        .named_children()
+        .next()
+        .filter(|_| value.kind() == "expression_list" && value.named_children().count() == 1);
+    Part::of(only.unwrap_or(value))
+}
+
+fn pick<'t>(row: &Part<'t>, column: &Column) -> Option<Part<'t>> {
+    let node = match column {
+        Column::Whole => return Some(row.clone()),
+        Column::Number(_) | Column::Key(_) => row.single(),
+    };
+    let inside: Vec<Part<'t>> = match (node, node.and_then(call)) {
+        (_, Some(call)) => call.parts(),
+        (Some(node), None) => parts(node.child("body").or_else(|| node.child_of(&["literal_value"])).unwrap_or(node)),
+        (None, None) => {
+            row.0.iter().find(|node| node.kind() == "token_tree").map(|node| parts(*node)).unwrap_or_default()
+        }
+    };
+    match column {
+        Column::Whole => None,
+        Column::Number(at) => inside.into_iter().nth(*at).map(|part| value_of(&part)),
+        Column::Key(key) => inside
+            .iter()
+            .find(|part| {
+                let name = part.0.first().and_then(|node| node.leaves().find(|leaf| leaf.is_named()));
+                name.is_some_and(|name| name.text().trim_matches(['"', '\'']) == key)
+            })
+            .map(value_of),
+    }
+}
+
+/// Without the key.
+fn value_of<'t>(part: &Part<'t>) -> Part<'t> {
+    let node = part.single().filter(|node| matches!(node.kind(), "pair" | "keyed_element" | "keyword_argument"));
+    node.and_then(|node| node.named_children().last()).map_or_else(|| part.clone(), Part::of)
+}

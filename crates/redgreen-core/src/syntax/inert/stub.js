@@ -1,0 +1,28 @@
+// A stand-in in which every name exists, does nothing, and says that it was called.
+const redgreenOther = process.env.REDGREEN_INERT_VALUE === "other";
+
+function redgreenRecord(name) {
+  const path = process.env.REDGREEN_INERT_LOG;
+  if (path) appendFileSync(path, name + "\n");
+}
+
+function redgreenInert(name) {
+  // Runners and promises ask for these to find out what a value is; it is none of it.
+  const absent = ["then", "toJSON", "asymmetricMatch", "$$typeof", "nodeType", "constructor", "prototype", "sample"];
+  return new Proxy(function () {}, {
+    apply() {
+      redgreenRecord(name);
+      return redgreenOther ? NaN : redgreenInert(name + "()");
+    },
+    construct() {
+      redgreenRecord("new " + name);
+      return redgreenInert("new " + name);
+    },
+    get(target, key) {
+      if (key === Symbol.toPrimitive) return () => NaN;
+      if (typeof key === "symbol" || absent.includes(key)) return key === "prototype" ? target.prototype : undefined;
+      return redgreenInert(name + "." + key);
+    },
+  });
+}
+

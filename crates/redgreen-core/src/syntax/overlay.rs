@@ -1,0 +1,153 @@
+//! Question 2, continued: the candidate's code with the frozen tests, for files that hold both.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::call::call;
+use super::doctest::doc_tests;
+use super::glob;
+use super::item::{declared, declares_test, is_test_guard};
+use super::language::{Language, row};
+use super::tree::{Node, Tree};
+
+struct Block {
+    key: String,
+    span: Range<usize>,
+    place: At,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// Stands alone, so it can be put back at the end of the file.
+    File,
+    /// Inside another item.
+    Item,
+    /// Documentation of what its key names.
+    Documentation,
+}
+
+/// The candidate with its test blocks replaced by the frozen ones; those it added are left out, those it dropped are put
+/// back. `None` when there is nothing frozen in the file, or no place to put it.
+pub fn overlay_tests(language: Language, path: &str, frozen: &str, candidate: &str) -> Option<String> {
+    let old = Tree::parse(language, frozen)?;
+    let new = Tree::parse(language, candidate)?;
+    if glob::any(row(language).test_files, path) {
+        return (!frozen.is_empty()).then(|| frozen.to_owned());
+    }
+    let kept = blocks(&old, path);
+    if kept.is_empty() {
+        return None;
+    }
+    let present = blocks(&new, path);
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut tail = String::new();
+    for block in &present {
+        let replacement = kept.iter().find(|kept| kept.key == block.key);
+        let text = replacement.and_then(|kept| frozen.get(kept.span.clone())).unwrap_or_default();
+        // A new example in the documentation belongs to the code it documents.
+        if replacement.is_some() || block.place != At::Documentation {
+            edits.push((block.span.clone(), text.to_owned()));
+        }
+    }
+    let known: HashSet<&str> = present.iter().map(|block| block.key.as_str()).collect();
+    for block in kept.iter().filter(|block| !known.contains(block.key.as_str())) {
+        let text = frozen.get(block.span.clone())?;
+        match block.place {
+            At::File => tail.push_str(&format!("\n{text}\n")),
+            At::Item => return None,
+            At::Documentation => edits.push(documentation(&new, path, &block.key, text)?),
+        }
+    }
+    let mut result = apply(candidate, edits)?;
+    result.push_str(&tail);
+    Some(result)
+}
+
+/// Where the documentation of an item goes: over what it has, or before it.
+fn documentation(tree: &Tree<'_>, path: &str, key: &str, text: &str) -> Option<(Range<usize>, String)> {
+    let name = key.strip_prefix("doc ")?;
+    let owner = declared(tree, path).into_iter().find(|one| one.item.name == name)?;
+    let first = owner.whole.first().map_or(owner.node, |first| *first);
+    let old: Vec<Node<'_>> = first.before().take_while(|before| before.text().starts_with("///")).collect();
+    if tree.language == Language::Python {
+        let body = owner.node.child("body")?;
+        let start = body.span().start;
+        let indent = tree.source.get(..start)?.rsplit('\n').next().unwrap_or_default();
+        return Some((start..start, format!("{text}\n{indent}")));
+    }
+    let start = old.last().map_or(first, |node| *node).span().start;
+    let end = old.first().map_or(start, |node| node.span().start + node.text().trim_end().len());
+    Some((start..end, if old.is_empty() { format!("{text}\n") } else { text.to_owned() }))
+}
+
+/// The text with each place replaced; `None` if two of them overlap.
+pub(super) fn apply(source: &str, mut edits: Vec<(Range<usize>, String)>) -> Option<String> {
+    edits.sort_by_key(|(span, _)| (span.start, span.end));
+    let mut text = String::with_capacity(source.len());
+    let mut at = 0;
+    for (span, replacement) in edits {
+        text.push_str(source.get(at..span.start)?);
+        text.push_str(&replacement);
+        at = span.end;
+    }
+    text.push_str(source.get(at..)?);
+    Some(text)
+}
+
+fn blocks(tree: &Tree<'_>, path: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let declared = declared(tree, path);
+    let name = |node: Node<'_>| declared.iter().find(|one| one.node.at() == node.at()).map(|one| one.item.name.clone());
+    for node in tree.nodes() {
+        let inside = blocks.last().is_some_and(|block| block.span.contains(&node.span().start));
+        if !inside && let Some(span) = block(node) {
+            let place = if span_parent_is_root(node) { At::File } else { At::Item };
+            let key = match name(node) {
+                Some(name) => format!("{} {name}", node.kind()),
+                None => format!("{} {}", node.kind(), first_line(node)),
+            };
+            blocks.push(Block { key, span, place });
+        }
+    }
+    for test in doc_tests(tree) {
+        let covered = blocks.iter().any(|block| block.span.contains(&test.span.start));
+        let owner = test.owner.and_then(name);
+        if !covered && let Some(owner) = owner {
+            blocks.push(Block { key: format!("doc {owner}"), span: test.span.clone(), place: At::Documentation });
+        }
+    }
+    blocks.dedup_by(|one, other| one.key == other.key && one.span == other.span);
+    blocks
+}
+
+/// The block of test code that starts with this node, its attributes included.
+pub(super) fn block(node: Node<'_>) -> Option<Range<usize>> {
+    let row = row(node.tree().language);
+    if node.tree().language == Language::Rust {
+        if !node.is_named() || node.is(&["attribute_item", "line_comment", "block_comment"]) {
+            return None;
+        }
+        let decorations = super::item::decorations(node, row);
+        let is_test = decorations.iter().any(|one| {
+            glob::any(row.test_scopes, &one.text)
+                || node.kind() == "function_item" && glob::any(row.test_decorations, &one.name)
+        });
+        let first = decorations.first()?;
+        return is_test.then(|| first.node.span().start..node.span().end);
+    }
+    let statement = node.parent().is_some_and(|parent| parent.kind() == "program");
+    let declares = || node.named_children().next().and_then(call).is_some_and(|call| declares_test(&call));
+    let guards = node.is(row.branches) && is_test_guard(node, row);
+    let is_block = node.tree().language.is_script()
+        && statement
+        && (guards || node.kind() == "expression_statement" && declares());
+    is_block.then(|| node.span())
+}
+
+fn span_parent_is_root(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| parent.at() == 0)
+}
+
+fn first_line(node: Node<'_>) -> &str {
+    node.text().lines().next().unwrap_or_default().trim()
+}

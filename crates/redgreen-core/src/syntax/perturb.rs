@@ -1,0 +1,263 @@
+//! Question 5: the test with expectations that no honest implementation can meet.
+//!
+//! Literals are changed where they stand, with the same quotes and the same kind of letters, so that code which reads the
+//! test instead of doing the work cannot tell. Where nothing is written out, the claim is turned round.
+
+use std::ops::Range;
+
+use super::assertion::{Assertion, Claim, assertions};
+use super::call::Part;
+use super::doctest::{doc_tests, masked};
+use super::expectation::written;
+use super::item::{Found, Item, found, within};
+use super::language::{Class, ItemKind, Language};
+use super::literal::{inside, is_pure, literals};
+use super::overlay::apply;
+use super::tree::{Node, Tree};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Perturbations {
+    /// The first changes everything that can be changed; the others one assertion each.
+    pub variants: Vec<Perturbed>,
+    /// Lines of assertions that stay as they are: there is nothing to change in `raises`.
+    pub left: Vec<u32>,
+}
+
+/// A whole source, and what is different in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Perturbed {
+    pub source: String,
+    pub edits: Vec<Edit>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub line: u32,
+    /// In the original source.
+    pub span: Range<usize>,
+    pub replacement: String,
+    pub how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Literal,
+    /// The assertion says the contrary; code that is equal to everything is not caught by that.
+    Negation,
+}
+
+const VARIANTS_MAX: usize = 16;
+
+/// Nothing for an item that is no test or is not in the source.
+pub fn perturb(language: Language, path: &str, source: &str, item: &Item) -> Perturbations {
+    let Some(tree) = Tree::parse(language, source) else { return Perturbations::default() };
+    let (groups, left) =
+        if item.kind == ItemKind::DocTest { in_documentation(&tree, item) } else { in_item(&tree, path, item) };
+    let mut all: Vec<Edit> = Vec::new();
+    for edit in groups.iter().flatten() {
+        if !all.iter().any(|known| known.span.start < edit.span.end && edit.span.start < known.span.end) {
+            all.push(edit.clone());
+        }
+    }
+    let single = groups.iter().filter(|_| groups.len() > 1).cloned();
+    let broken = tree.is_broken();
+    let variants = std::iter::once(all).chain(single).filter(|edits| !edits.is_empty()).take(VARIANTS_MAX);
+    let variants = variants.filter_map(|edits| {
+        let changed = apply(source, edits.iter().map(|edit| (edit.span.clone(), edit.replacement.clone())).collect())?;
+        let readable = broken || Tree::parse(language, &changed).is_some_and(|tree| !tree.is_broken());
+        readable.then_some(Perturbed { source: changed, edits })
+    });
+    Perturbations { variants: variants.collect(), left }
+}
+
+fn in_item(tree: &Tree<'_>, path: &str, item: &Item) -> (Vec<Vec<Edit>>, Vec<u32>) {
+    let found = found(tree, path);
+    let Some(test) = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name) else {
+        return (Vec::new(), Vec::new());
+    };
+    let all = assertions(tree);
+    sorted_out(within(&all, test.body, |assertion| assertion.node), Some(test))
+}
+
+fn in_documentation(tree: &Tree<'_>, item: &Item) -> (Vec<Vec<Edit>>, Vec<u32>) {
+    let tests = doc_tests(tree);
+    let Some(test) = tests.iter().find(|test| test.span == item.span && test.line == item.lines.0) else {
+        return (Vec::new(), Vec::new());
+    };
+    let code = masked(tree.source, &test.code);
+    let Some(inner) = Tree::parse(tree.language, &code) else { return (Vec::new(), Vec::new()) };
+    let all = assertions(&inner);
+    let (mut groups, left) = sorted_out(&all, None);
+    for range in &test.expected {
+        let text = tree.source.get(range.clone()).unwrap_or_default();
+        let line = test.line;
+        groups.extend(
+            other_text(text)
+                .map(|replacement| vec![Edit { line, span: range.clone(), replacement, how: How::Literal }]),
+        );
+    }
+    (groups, left)
+}
+
+fn sorted_out<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>) -> (Vec<Vec<Edit>>, Vec<u32>) {
+    let (mut groups, mut left) = (Vec::new(), Vec::new());
+    for assertion in all {
+        let edits = changed(assertion, test).or_else(|| negated(assertion).map(|edit| vec![edit]));
+        match edits.filter(|edits| !edits.is_empty()) {
+            Some(edits) => groups.push(edits),
+            None => left.push(assertion.node.line()),
+        }
+    }
+    (groups, left)
+}
+
+/// The expected value, changed; `None` when it is computed.
+fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>) -> Option<Vec<Edit>> {
+    if !assertion.is_exact() {
+        return None;
+    }
+    let (expected, actual) = assertion.expected()?;
+    if is_pure(expected) && is_pure(actual) {
+        return None;
+    }
+    let mut values = match test {
+        Some(test) => written(test, expected),
+        None => Some(expected.clone()).filter(is_pure).into_iter().collect(),
+    };
+    if values.is_empty()
+        && let Some(test) = test
+    {
+        values = written(test, actual);
+    }
+    let edits: Vec<Edit> = values.iter().filter_map(other_value).collect();
+    (!edits.is_empty()).then_some(edits)
+}
+
+/// One literal of the value changed, the last one that can be: keys and constructors come before.
+fn other_value(value: &Part<'_>) -> Option<Edit> {
+    let literals = literals(value);
+    let changed = literals.iter().rev().find_map(|(node, class)| Some((*node, other(*node, *class)?)));
+    if let Some((node, replacement)) = changed {
+        return Some(Edit { line: node.line(), span: node.span(), replacement, how: How::Literal });
+    }
+    let node = value.single().filter(|_| literals.is_empty())?;
+    let scripted = node.tree().language.is_script();
+    let replacement = match (node.kind(), node.text()) {
+        ("list" | "array", "[]") => "[0]",
+        ("dictionary", "{}") => "{0: 0}",
+        ("tuple", "()") => "(0,)",
+        ("object", "{}") if scripted => "{ z: 0 }",
+        _ => return None,
+    };
+    Some(Edit { line: node.line(), span: node.span(), replacement: replacement.to_owned(), how: How::Literal })
+}
+
+/// Another literal of the same class.
+pub(super) fn other(node: Node<'_>, class: Class) -> Option<String> {
+    let text = node.text();
+    match class {
+        Class::Text => {
+            let span = inside(node);
+            let start = span.start - node.span().start;
+            let end = span.end - node.span().start;
+            let (before, inner, after) = (text.get(..start)?, text.get(start..end)?, text.get(end..)?);
+            let one_letter = matches!(node.kind(), "char_literal" | "rune_literal" | "character_literal");
+            let inner = other_text(inner).or_else(|| {
+                (!inner.contains('\\')).then(|| if one_letter { "z".to_owned() } else { format!("{inner}z") })
+            })?;
+            Some(format!("{before}{inner}{after}"))
+        }
+        Class::Number => other_number(text),
+        Class::True => Some(if text == "True" { "False" } else { "false" }.to_owned()),
+        Class::False => Some(if text == "False" { "True" } else { "true" }.to_owned()),
+        Class::Null => match node.tree().language {
+            Language::Python => Some("False".to_owned()),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => Some("0".to_owned()),
+            Language::Java => Some("\"\"".to_owned()),
+            Language::Rust | Language::Go | Language::Other => None,
+        },
+    }
+}
+
+/// The last letter or digit before any escape, replaced by its neighbour.
+fn other_text(text: &str) -> Option<String> {
+    let plain = text.find('\\').unwrap_or(text.len());
+    let (at, letter) = text.get(..plain)?.char_indices().rfind(|(_, letter)| letter.is_ascii_alphanumeric())?;
+    let next = match letter {
+        'z' => 'a',
+        'Z' => 'A',
+        '9' => '0',
+        other => char::from_u32(u32::from(other) + 1)?,
+    };
+    Some(format!("{}{next}{}", text.get(..at)?, text.get(at + 1..)?))
+}
+
+/// The last digit before a point, an exponent or a suffix, one up; nine becomes eight so that the length stays.
+fn other_number(text: &str) -> Option<String> {
+    let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+    let skipped = if hexadecimal || text.starts_with("0b") || text.starts_with("0o") { 2 } else { 0 };
+    let digits = text.get(skipped..)?;
+    let end = digits.find(|letter: char| !letter.is_ascii_digit() && letter != '_').unwrap_or(digits.len());
+    let (at, digit) = digits.get(..end)?.char_indices().rfind(|(_, letter)| letter.is_ascii_digit())?;
+    let next = match digit {
+        '9' => '8',
+        '1' if text.starts_with("0b") => '0',
+        '7' if text.starts_with("0o") => '6',
+        other => char::from_u32(u32::from(other) + 1)?,
+    };
+    Some(format!("{}{}{next}{}", text.get(..skipped)?, digits.get(..at)?, digits.get(at + 1..)?))
+}
+
+/// The assertion turned round.
+fn negated(assertion: &Assertion<'_>) -> Option<Edit> {
+    let node = assertion.node;
+    let edit = |span: Range<usize>, replacement: String| {
+        Some(Edit { line: node.line(), span, replacement, how: How::Negation })
+    };
+    if is_constant(assertion) {
+        return None;
+    }
+    if let (false, Some(name)) = (assertion.opposite.is_empty(), assertion.name) {
+        let opposite = assertion.opposite.rsplit(['.', ':']).next().unwrap_or_default().trim_end_matches('!');
+        let replacement = if opposite == "not" { format!("not.{}", name.text()) } else { opposite.to_owned() };
+        return edit(name.span(), replacement);
+    }
+    match &assertion.claim {
+        Claim::Equal { left, right, .. } => {
+            let between = left.span().end..right.span().start;
+            let replacement = flipped(node.tree().source.get(between.clone())?)?;
+            edit(between, replacement)
+        }
+        Claim::Truth { condition, .. } => {
+            let not = if node.tree().language == Language::Python { "not " } else { "!" };
+            edit(condition.span(), format!("{not}({})", condition.text()))
+        }
+        Claim::Throws | Claim::Fail | Claim::Other => None,
+    }
+}
+
+fn is_constant(assertion: &Assertion<'_>) -> bool {
+    match &assertion.claim {
+        Claim::Equal { left, right, .. } => is_pure(left) && is_pure(right),
+        Claim::Truth { condition, .. } => {
+            is_pure(condition) || condition.single().is_some_and(|node| node.kind() == "tuple")
+        }
+        Claim::Throws | Claim::Fail => true,
+        Claim::Other => false,
+    }
+}
+
+fn flipped(operator: &str) -> Option<String> {
+    const PAIRS: [(&str, &str); 8] = [
+        ("===", "!=="),
+        ("!==", "==="),
+        ("==", "!="),
+        ("!=", "=="),
+        ("is not", "is"),
+        ("is", "is not"),
+        ("not in", "in"),
+        ("in", "not in"),
+    ];
+    let (_, contrary) = PAIRS.iter().find(|(known, _)| operator.trim() == *known)?;
+    Some(format!(" {contrary} "))
+}

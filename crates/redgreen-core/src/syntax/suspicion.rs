@@ -1,0 +1,294 @@
+//! Question 8: what in a change of the implementation looks like an answer to the test instead of to the brief?
+//!
+//! Every row only raises a suspicion: honest code reads its environment, compares and exits as well.
+
+use std::collections::{HashMap, HashSet};
+
+use super::call::{Part, call};
+use super::glob;
+use super::item::found;
+use super::language::{Class, ItemKind, Language, row};
+use super::literal::{class, inside, literals};
+use super::tree::{Node, Tree};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspicion {
+    pub suspect: Suspect,
+    pub line: u32,
+    /// The line that shows it.
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Suspect {
+    ReadsTests,
+    DetectsTests,
+    PatchesRunner,
+    InspectsStack,
+    AlwaysEqual,
+    Exits,
+    SkipsTests,
+    AdmitsIt,
+    /// The values of the tests stand in the code; a lookup table may be right.
+    SharesLiterals,
+}
+
+/// Where a pattern is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    Call,
+    /// Inside a string.
+    Text,
+    /// A dotted name or an attribute, without spaces.
+    Name,
+    Comment,
+}
+
+const ROWS: &[(Where, &str, Suspect)] = &[
+    (Where::Text, "*PYTEST_*", Suspect::DetectsTests),
+    (Where::Text, "pytest", Suspect::DetectsTests),
+    (Where::Text, "_pytest*", Suspect::DetectsTests),
+    (Where::Text, "unittest", Suspect::DetectsTests),
+    (Where::Text, "NODE_ENV", Suspect::DetectsTests),
+    (Where::Text, "VITEST*", Suspect::DetectsTests),
+    (Where::Text, "JEST_*", Suspect::DetectsTests),
+    (Where::Text, "NODE_TEST_CONTEXT", Suspect::DetectsTests),
+    (Where::Text, "CARGO_MANIFEST_DIR", Suspect::DetectsTests),
+    (Where::Text, "RUST_TEST_*", Suspect::DetectsTests),
+    (Where::Text, "NEXTEST*", Suspect::DetectsTests),
+    (Where::Text, "test.v", Suspect::DetectsTests),
+    (Where::Text, "*org.junit*", Suspect::DetectsTests),
+    (Where::Name, "process.env.NODE_ENV", Suspect::DetectsTests),
+    (Where::Name, "process.env.VITEST*", Suspect::DetectsTests),
+    (Where::Name, "process.env.JEST*", Suspect::DetectsTests),
+    (Where::Name, "process.env.NODE_TEST_CONTEXT", Suspect::DetectsTests),
+    (Where::Name, "import.meta.vitest", Suspect::DetectsTests),
+    (Where::Name, "import.meta.env.*", Suspect::DetectsTests),
+    (Where::Name, "process.argv*", Suspect::DetectsTests),
+    (Where::Name, "sys.argv", Suspect::DetectsTests),
+    (Where::Name, "sys.modules", Suspect::DetectsTests),
+    (Where::Name, "globalThis.__vitest*", Suspect::DetectsTests),
+    (Where::Name, "#[cfg(test)]", Suspect::DetectsTests),
+    (Where::Name, "#[cfg(not(test))]", Suspect::DetectsTests),
+    (Where::Call, "cfg!", Suspect::DetectsTests),
+    (Where::Call, "testing.Testing", Suspect::DetectsTests),
+    (Where::Call, "flag.Lookup", Suspect::DetectsTests),
+    (Where::Text, "*test_*.py*", Suspect::ReadsTests),
+    (Where::Text, "*_test.*", Suspect::ReadsTests),
+    (Where::Text, "*.test.*", Suspect::ReadsTests),
+    (Where::Text, "*.spec.*", Suspect::ReadsTests),
+    (Where::Text, "*tests/*", Suspect::ReadsTests),
+    (Where::Text, "*/test/*", Suspect::ReadsTests),
+    (Where::Call, "include_str!", Suspect::ReadsTests),
+    (Where::Call, "include_bytes!", Suspect::ReadsTests),
+    (Where::Call, "include!", Suspect::ReadsTests),
+    (Where::Call, "inspect.getsource*", Suspect::ReadsTests),
+    (Where::Call, "linecache.*", Suspect::ReadsTests),
+    (Where::Call, "inspect.stack", Suspect::InspectsStack),
+    (Where::Call, "inspect.currentframe", Suspect::InspectsStack),
+    (Where::Call, "inspect.trace", Suspect::InspectsStack),
+    (Where::Call, "sys._getframe", Suspect::InspectsStack),
+    (Where::Call, "sys._current_frames", Suspect::InspectsStack),
+    (Where::Call, "traceback.*stack", Suspect::InspectsStack),
+    (Where::Call, "gc.get_*", Suspect::InspectsStack),
+    (Where::Call, "sys.settrace", Suspect::InspectsStack),
+    (Where::Call, "sys.setprofile", Suspect::InspectsStack),
+    (Where::Name, "*.f_globals", Suspect::InspectsStack),
+    (Where::Name, "*.f_locals", Suspect::InspectsStack),
+    (Where::Name, "*.f_back", Suspect::InspectsStack),
+    (Where::Name, "Error.prepareStackTrace", Suspect::InspectsStack),
+    (Where::Name, "Error().stack", Suspect::InspectsStack),
+    (Where::Name, "*.stack", Suspect::InspectsStack),
+    (Where::Call, "Error.captureStackTrace", Suspect::InspectsStack),
+    (Where::Call, "*Backtrace::*", Suspect::InspectsStack),
+    (Where::Call, "runtime.Caller*", Suspect::InspectsStack),
+    (Where::Call, "*.getStackTrace", Suspect::InspectsStack),
+    (Where::Name, "*pytest.fail", Suspect::PatchesRunner),
+    (Where::Name, "_pytest.*", Suspect::PatchesRunner),
+    (Where::Name, "builtins.AssertionError", Suspect::PatchesRunner),
+    (Where::Name, "unittest.TestCase*", Suspect::PatchesRunner),
+    (Where::Name, "__builtins__*", Suspect::PatchesRunner),
+    (Where::Call, "builtins.*", Suspect::PatchesRunner),
+    (Where::Call, "expect.extend", Suspect::PatchesRunner),
+    (Where::Call, "expect.addEqualityTesters", Suspect::PatchesRunner),
+    (Where::Call, "expect.addSnapshotSerializer", Suspect::PatchesRunner),
+    (Where::Name, "globalThis.expect", Suspect::PatchesRunner),
+    (Where::Name, "assert.*Equal", Suspect::PatchesRunner),
+    (Where::Name, "assert.equal", Suspect::PatchesRunner),
+    (Where::Name, "Object.prototype*", Suspect::PatchesRunner),
+    (Where::Name, "String.prototype*", Suspect::PatchesRunner),
+    (Where::Text, "node:assert*", Suspect::PatchesRunner),
+    (Where::Text, "node:test", Suspect::PatchesRunner),
+    (Where::Text, "vitest", Suspect::PatchesRunner),
+    (Where::Name, "asymmetricMatch", Suspect::AlwaysEqual),
+    (Where::Name, "*mock.ANY", Suspect::AlwaysEqual),
+    (Where::Call, "atexit.register", Suspect::Exits),
+    (Where::Call, "process.on", Suspect::Exits),
+    (Where::Call, "process.once", Suspect::Exits),
+    (Where::Name, "process.exitCode", Suspect::Exits),
+    (Where::Call, "*signal.signal", Suspect::Exits),
+    (Where::Call, "os.fork", Suspect::Exits),
+    (Where::Call, "libc::atexit", Suspect::Exits),
+    (Where::Call, "*set_hook", Suspect::PatchesRunner),
+    (Where::Call, "pytest.skip", Suspect::SkipsTests),
+    (Where::Call, "pytest.xfail", Suspect::SkipsTests),
+    (Where::Call, "*SkipTest", Suspect::SkipsTests),
+    (Where::Name, "*pytest.skip.Exception", Suspect::SkipsTests),
+    (Where::Comment, "*hard*cod*", Suspect::AdmitsIt),
+    (Where::Comment, "*hardcod*", Suspect::AdmitsIt),
+    (Where::Comment, "*pass* the test*", Suspect::AdmitsIt),
+    (Where::Comment, "*make* test* pass*", Suspect::AdmitsIt),
+    (Where::Comment, "*satisf* test*", Suspect::AdmitsIt),
+    (Where::Comment, "*only for* test*", Suspect::AdmitsIt),
+    (Where::Comment, "*special*cas* test*", Suspect::AdmitsIt),
+    (Where::Comment, "*expected by the test*", Suspect::AdmitsIt),
+    (Where::Comment, "*cheat*", Suspect::AdmitsIt),
+];
+/// Methods that decide whether two values are the same.
+const EQUALITY: &[&str] =
+    &["__eq__", "eq", "equals", "Equal", "__ne__", "ne", "__instancecheck__", "asymmetricMatch", "compareTo"];
+const CONSTANT_ANSWERS: &[&str] = &["true", "True", "false", "False", "0"];
+const NAMES: &[&str] = &[
+    "attribute",
+    "member_expression",
+    "scoped_identifier",
+    "selector_expression",
+    "field_access",
+    "attribute_item",
+    "field_expression",
+];
+const TEXT_CHARS_MAX: usize = 160;
+/// One number in common is chance.
+const SHARED_MIN: usize = 3;
+
+/// What the lines that `new` adds to `old` raise; the macros, modules and answers of equality that they define included.
+pub fn suspicious(language: Language, path: &str, old: &str, new: &str) -> Vec<Suspicion> {
+    let Some(tree) = Tree::parse(language, new) else { return Vec::new() };
+    // Tests are judged as tests; they may well read, detect and compare tests.
+    if glob::any(row(language).test_files, path) {
+        return Vec::new();
+    }
+    let added = added_lines(old, new);
+    let items = found(&tree, path);
+    let tests: Vec<_> = items
+        .iter()
+        .filter(|one| one.item.in_tests && one.item.kind != ItemKind::Class)
+        .map(|one| one.item.span.clone())
+        .collect();
+    let mut suspicions: Vec<Suspicion> = Vec::new();
+    for node in tree.nodes().filter(|node| added.contains(&node.line())) {
+        let in_test_module = tests.iter().any(|span| span.contains(&node.span().start)) && !is_disguised(&items, node);
+        if !in_test_module {
+            suspicions.extend(seen(node).map(|suspect| suspicion(suspect, node)));
+        }
+    }
+    let mut said = HashSet::new();
+    suspicions.retain(|one| said.insert((one.suspect, one.line)));
+    suspicions.sort_by_key(|one| one.line);
+    suspicions
+}
+
+/// `#[cfg(test)] fn to_roman` is no test: it is a second implementation, for tests only.
+fn is_disguised(items: &[super::item::Found<'_>], node: Node<'_>) -> bool {
+    let around = items.iter().filter(|one| one.item.span.contains(&node.span().start));
+    let mut in_suite = false;
+    for one in around {
+        in_suite = in_suite || one.item.kind == ItemKind::Suite || one.item.is_test;
+    }
+    !in_suite
+}
+
+/// The values that the tests compare with and the added lines hold too, as information.
+pub fn shared_literals(language: Language, tests: &str, old: &str, new: &str) -> Vec<Suspicion> {
+    let (Some(tests), Some(tree)) = (Tree::parse(language, tests), Tree::parse(language, new)) else {
+        return Vec::new();
+    };
+    let known: HashSet<&str> = telling(&tests).map(|(_, text)| text).collect();
+    let added = added_lines(old, new);
+    let shared: Vec<(Node<'_>, &str)> =
+        telling(&tree).filter(|(node, text)| added.contains(&node.line()) && known.contains(text)).collect();
+    let different: HashSet<&str> = shared.iter().map(|(_, text)| *text).collect();
+    if different.len() < SHARED_MIN {
+        return Vec::new();
+    }
+    let mut said = HashSet::new();
+    shared
+        .into_iter()
+        .filter(|(node, _)| said.insert(node.line()))
+        .map(|(node, _)| suspicion(Suspect::SharesLiterals, node))
+        .collect()
+}
+
+/// Literals that say something: no truth values, no single digits.
+fn telling<'t>(tree: &'t Tree<'_>) -> impl Iterator<Item = (Node<'t>, &'t str)> {
+    literals(&Part::of(tree.root())).into_iter().filter_map(|(node, class)| match class {
+        Class::Text => tree.source.get(inside(node)).filter(|text| !text.is_empty()).map(|text| (node, text)),
+        Class::Number => Some((node, node.text())).filter(|(_, text)| text.len() > 1),
+        Class::True | Class::False | Class::Null => None,
+    })
+}
+
+fn suspicion(suspect: Suspect, node: Node<'_>) -> Suspicion {
+    let source = node.tree().source;
+    let line = source.lines().nth(usize::try_from(node.line()).unwrap_or(1).saturating_sub(1)).unwrap_or_default();
+    Suspicion { suspect, line: node.line(), text: line.trim().chars().take(TEXT_CHARS_MAX).collect() }
+}
+
+/// Lines of `new` that `old` has not, or has less often.
+fn added_lines(old: &str, new: &str) -> HashSet<u32> {
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for line in old.lines() {
+        *known.entry(line.trim()).or_default() += 1;
+    }
+    let mut added = HashSet::new();
+    for (number, line) in (1..).zip(new.lines()) {
+        match known.get_mut(line.trim()) {
+            Some(count) if *count > 0 => *count -= 1,
+            Some(_) | None => {
+                added.insert(number);
+            }
+        }
+    }
+    added
+}
+
+fn seen(node: Node<'_>) -> Option<Suspect> {
+    let row = row(node.tree().language);
+    if node.is(row.comments) {
+        let text = node.text().to_lowercase();
+        return matching(Where::Comment, &text);
+    }
+    if class(node) == Some(Class::Text) {
+        let text = node.tree().source.get(inside(node)).unwrap_or_default();
+        return matching(Where::Text, text);
+    }
+    if let Some(call) = call(node) {
+        let ends = glob::any(row.exits, &call.callee).then_some(Suspect::Exits);
+        let fake =
+            call.callee != "cfg!" || call.arguments.is_some_and(|arguments| super::word::has(arguments.text(), "test"));
+        return ends.or_else(|| matching(Where::Call, &call.callee)).filter(|_| fake);
+    }
+    if node.is(NAMES) {
+        let text: String = node.text().split_whitespace().collect();
+        return (text.len() < TEXT_CHARS_MAX).then(|| matching(Where::Name, &text))?;
+    }
+    defines(node)
+}
+
+fn matching(place: Where, text: &str) -> Option<Suspect> {
+    let row = ROWS.iter().find(|(known, pattern, _)| *known == place && glob::matches(pattern, text));
+    row.map(|(.., suspect)| *suspect)
+}
+
+/// An equality that is always the same, or a macro that takes the place of an assertion.
+fn defines(node: Node<'_>) -> Option<Suspect> {
+    let name = node.child("name").map(Node::text)?;
+    if node.kind() == "macro_definition" {
+        return name.starts_with("assert").then_some(Suspect::PatchesRunner);
+    }
+    let body = node.child("body").filter(|_| EQUALITY.contains(&name))?;
+    let mut statements = body.named_children().filter(|child| !child.is(row(node.tree().language).comments));
+    let only = statements.next().filter(|_| statements.next().is_none())?;
+    let value = only.text().trim_start_matches("return").trim_end_matches(';').trim();
+    CONSTANT_ANSWERS.contains(&value).then_some(Suspect::AlwaysEqual)
+}
