@@ -10,7 +10,7 @@ use crate::view::{self, BAD, DOUBT, GOOD, HINT, QUIET, paint};
 
 /// A name and a mark stand before the words.
 const NAME_WIDTH: usize = 10;
-const SAW_LINES_MAX: usize = 8;
+const SAW_LINES_MAX: usize = 40;
 
 /// Check whether a run could start here, by doing what a run does
 #[derive(clap::Args, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Args {}
 impl Args {
     #[expect(clippy::unused_self, reason = "every verb is performed alike")]
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let mut tell = |check: &Check| desk.printer.talk(&paint(QUIET, &format!("checked {}\n", check.name)));
+        let mut tell = |what: &str| desk.printer.talk(&paint(QUIET, &format!("{what}\n")));
         let doctor = doctor::doctor(&desk.folder, &desk.environment, &desk.stop, &mut tell)?;
         let mut text: String = doctor.checks.iter().map(one).collect();
         let bad = doctor.checks.iter().filter(|check| check.finding == Finding::Bad).count();
@@ -47,8 +47,12 @@ fn one(check: &Check) -> String {
     };
     let below = format!("\n{:width$}", "", width = NAME_WIDTH + 6);
     let saw = view::clip(&check.saw, SAW_LINES_MAX).replace('\n', &below);
-    let mut text =
-        format!("{} {:<NAME_WIDTH$} {saw}{below}{}", paint(style, mark), check.name, paint(QUIET, &check.ran));
+    let mut text = format!(
+        "{} {:<NAME_WIDTH$} {saw}{below}{}",
+        paint(style, mark),
+        check.name,
+        paint(QUIET, &format!("how  {}", check.ran))
+    );
     if let Some(fix) = &check.fix {
         text.push_str(&format!("{below}{}  {fix}", paint(HINT, "fix")));
     }

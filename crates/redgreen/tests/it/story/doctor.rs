@@ -30,11 +30,14 @@ fn a_project_that_works_is_proved_to_work() {
     finds(&said, "identity", "good: Ada <ada@example.com>");
     finds(&said, "settings", "good: every key is known");
     finds(&said, "framework", "good: pytest in the root");
-    finds(&said, "suite", "note: red: 1 passed, 1 failed, 0 skipped; fails before any work: test_a.py::test_two");
+    finds(&said, "suite", "note: red: 1 passed, 1 failed, 0 skipped\nfails before any work: test_a.py::test_two");
     finds(&said, "one test", "good: exactly this one ran");
     finds(&said, "no test", "good: zero ran");
     finds(&said, "list", "good: 2 named, 2 ran");
     finds(&said, "worktrees", "good: ");
+    finds(&said, "linter", "good: none");
+    finds(&said, "agents", "good: ");
+    finds(&said, "sandbox", "user namespaces: ");
     assert_eq!(findings(&said.json(), "coverage").len(), 1);
     assert_eq!(before, story.belongings(), "the checkout is as it was");
 }
@@ -50,5 +53,42 @@ fn what_is_wrong_comes_with_the_fix() {
     story.file("redgreen.toml", "max-retrys = 3\n").file("conftest.py", "import nowhere\n");
     story.git("config --unset user.email");
     let said = story.redgreen("doctor").exits(4).says("did you mean `max-retries`?");
-    said.says("fix  git config user.name").says("the runner refused to start");
+    said.says("fix  git config user.name").says("the runner refused to start").says("No module named 'nowhere'");
+}
+
+#[test]
+fn what_only_running_can_show_is_shown() {
+    let story = Story::new();
+    story.file("test_a.py", "import time\ndef test_hangs():\n    time.sleep(600)\n");
+    story.file(
+        "redgreen.toml",
+        "[timeout]\nred = 4\n[agent]\nscript = \"nowhere.toml\"\n[lint]\ncommands = [\"nolint --all\"]\n",
+    );
+    let said = story.redgreen("doctor").exits(4).says("not done after 4 s").says("did not end: test_a.py::test_hangs");
+    let said = said.says("how  python -m pytest (timed out, ").says("timeout.red = 20 in redgreen.toml");
+    said.says("nolint is not there").says("fix  correct agent.script").says("3 things to put right");
+
+    story.file("redgreen.toml", "").file("test_a.py", "import os\ndef test_exits():\n    os._exit(0)\n");
+    story.redgreen("doctor").exits(4).says("did not come to its end").says("did not end: test_a.py::test_exits");
+
+    story.file("test_a.py", "def test_fails():\n    assert False\n").file("ruff.toml", "");
+    let said = story.redgreen("--json doctor").exits(0);
+    finds(&said, "one test", "good: exactly this one ran");
+    let story = story.env("PATH", "/usr/bin:/bin");
+    story.redgreen("doctor").says("fix  pip install ruff");
+}
+
+#[test]
+fn agents_on_the_path_are_asked_who_they_are() {
+    let story = Story::bare_folder();
+    let bin = story.place("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    for (name, text) in [("codex", "#!/bin/sh\necho codex-cli 9.9\n"), ("aider", "#!/bin/sh\nexit 1\n")] {
+        std::fs::write(bin.join(name), text).unwrap();
+        std::fs::set_permissions(bin.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let said = story.env("PATH", &path).redgreen("--json doctor").exits(4);
+    finds(&said, "agents", "codex: codex-cli 9.9\n");
+    finds(&said, "agents", "aider: no version told\n");
 }
