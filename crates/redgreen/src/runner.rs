@@ -15,15 +15,18 @@ use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::facts::Facts;
 use redgreen_core::framework::invoke::{Selection, Unable};
 use redgreen_core::framework::{self, FRAMEWORKS, Found, Framework, How};
-use redgreen_core::report::{Outcome, Report};
+use redgreen_core::report::{Exit, Outcome, Report};
 
 use crate::failure::Failure;
-use crate::process::{Limits, Output, Program, Stop};
+use crate::process::{Limits, Output, Program, Stop, kill_marked};
 
 /// What is kept of each stream of a test process; beyond it the middle is dropped and the run does not count.
 const OUTPUT_BYTES_MAX: usize = 64 << 20;
 /// What a report keeps of the output, for a person.
 const TAIL_BYTES_MAX: usize = 8 << 10;
+
+/// In the environment of everything a run starts, with a value of its own for each run.
+const MARK: &str = "REDGREEN_TEST_RUN";
 
 /// Variables that choose which tests run or how they end. A verdict must not depend on the shell it was asked from.
 const SCRUBBED: &[&str] = &[
@@ -242,10 +245,18 @@ impl Run<'_> {
         program.cwd(self.workdir)
     }
 
-    /// Runs one of the suite's programs within what is left of the time.
+    /// Runs one of the suite's programs within what is left of the time. One that did not end by itself leaves nothing
+    /// behind, not even a daemon that has left its process group; what a run left that did end may be meant to stay.
     fn output(&self, program: &Program) -> Result<Output> {
+        let mark = text(self.scratch)?;
         let wall = self.deadline.saturating_duration_since(Instant::now());
-        program.output(Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX }, self.stop)
+        let limits = Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX };
+        let output = program.clone().env(MARK, &mark).output(limits, self.stop);
+        let ended = output.as_ref().is_ok_and(|output| output.exit != Exit::TimedOut);
+        if !ended {
+            kill_marked(MARK, &mark);
+        }
+        output
     }
 }
 

@@ -1,6 +1,7 @@
 //! What goes into a program and what comes out of it, served by the one thread that waits for it anyway: a git command
 //! takes two milliseconds, and starting threads for it would be a good part of that.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -33,7 +34,7 @@ struct Kept {
     /// How long each of the two may get.
     half: usize,
     head: Vec<u8>,
-    tail: Vec<u8>,
+    tail: VecDeque<u8>,
     cut: bool,
 }
 
@@ -120,19 +121,21 @@ impl Kept {
         let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
         let (head, tail) = bytes.split_at(room);
         self.head.extend_from_slice(head);
-        self.tail.extend_from_slice(tail);
-        // Twice the limit before cutting, so that a flood is not copied once per read.
-        if self.tail.len() > 2 * self.half {
-            self.tail.drain(..self.tail.len() - self.half);
-            self.cut = true;
-        }
+        // Room is made before it is needed, so that the buffer never grows beyond its half.
+        let excess = (self.tail.len() + tail.len()).saturating_sub(self.half);
+        self.cut |= excess > 0;
+        let old = excess.min(self.tail.len());
+        self.tail.drain(..old);
+        self.tail.extend(tail.get(excess - old..).unwrap_or_default());
     }
 
     fn whole(mut self) -> (Vec<u8>, bool) {
         if self.cut {
             self.head.extend_from_slice(b"\n[... output cut here ...]\n");
         }
-        self.head.append(&mut self.tail);
+        let (front, back) = self.tail.as_slices();
+        self.head.extend_from_slice(front);
+        self.head.extend_from_slice(back);
         (self.head, self.cut)
     }
 }

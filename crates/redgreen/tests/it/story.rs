@@ -18,6 +18,7 @@ mod stale;
 mod surroundings;
 mod terminal;
 mod test;
+mod unruly;
 mod verbs;
 
 use std::collections::BTreeMap;
