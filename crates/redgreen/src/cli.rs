@@ -197,8 +197,8 @@ impl Desk {
         let rows = rows.each_ref().map(|(name, value)| (*name, value.as_str()));
         let outcome = view::clip(words, OUTCOME_LINES_MAX).replace('\n', "\n  ");
         let text = format!("run {}  {outcome}\n{}", stopped.folder.id, view::block(&rows, &next));
-        let answer =
-            ops::status::Status { version: 1, runs: vec![ops::status::overview(&stopped.folder, &stopped.state)] };
+        let runs = vec![ops::status::overview(&stopped.folder, &stopped.state)];
+        let answer = ops::status::Status { version: 1, runs, unreadable: Vec::new() };
         self.printer.answer(&text, &answer);
     }
 }
