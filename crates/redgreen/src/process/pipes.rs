@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::Child;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -13,6 +14,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
 const READ_BYTES: usize = 64 << 10;
+/// A program that has said so many little things in a row will go on: we let it talk, and listen to many at once. Woken
+/// for each line of ten thousand tests, the two of us would do nothing but take turns.
+const LITTLE_READS_MAX: u32 = 32;
+const LISTEN_LATER: Duration = Duration::from_millis(1);
 
 /// The three pipes of a program. One that is absent is closed.
 pub(super) struct Pipes<'a> {
@@ -20,6 +25,8 @@ pub(super) struct Pipes<'a> {
     unwritten: &'a [u8],
     outputs: [Stream; 2],
     buffer: Vec<u8>,
+    /// Reads in a row that did not fill the buffer.
+    little_reads: u32,
 }
 
 /// One stream of a program's output.
@@ -47,7 +54,7 @@ impl<'a> Pipes<'a> {
         let outputs =
             [stream(child.stdout.take().map(OwnedFd::from))?, stream(child.stderr.take().map(OwnedFd::from))?];
         let pipe = child.stdin.take().map(OwnedFd::from).map(ready).transpose()?;
-        Ok(Self { input: pipe, unwritten: input, outputs, buffer: vec![0; READ_BYTES] })
+        Ok(Self { input: pipe, unwritten: input, outputs, buffer: vec![0; READ_BYTES], little_reads: 0 })
     }
 
     /// The program, and everyone it passed its pipes on to, has closed them.
@@ -57,13 +64,17 @@ impl<'a> Pipes<'a> {
 
     /// Waits until something can be read or written, and does so.
     pub(super) fn serve(&mut self, wait: Duration) {
+        if self.little_reads > LITTLE_READS_MAX {
+            thread::sleep(LISTEN_LATER.min(wait));
+        }
         let [input, stdout, stderr] = self.ready(wait);
         if input {
             self.feed();
         }
         for (stream, ready) in self.outputs.iter_mut().zip([stdout, stderr]) {
             if ready {
-                stream.read(&mut self.buffer);
+                let full = stream.read(&mut self.buffer) == READ_BYTES;
+                self.little_reads = if full { 0 } else { self.little_reads.saturating_add(1) };
             }
         }
     }
@@ -106,12 +117,19 @@ impl<'a> Pipes<'a> {
 }
 
 impl Stream {
-    fn read(&mut self, buffer: &mut [u8]) {
-        let Some(pipe) = &mut self.pipe else { return };
+    /// How many bytes came.
+    fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let Some(pipe) = &mut self.pipe else { return 0 };
         match pipe.read(buffer) {
-            Err(error) if is_passing(&error) => {}
-            Ok(0) | Err(_) => self.pipe = None,
-            Ok(count) => self.kept.push(buffer.get(..count).unwrap_or_default()),
+            Err(error) if is_passing(&error) => 0,
+            Ok(0) | Err(_) => {
+                self.pipe = None;
+                0
+            }
+            Ok(count) => {
+                self.kept.push(buffer.get(..count).unwrap_or_default());
+                count
+            }
         }
     }
 }

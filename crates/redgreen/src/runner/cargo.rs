@@ -4,7 +4,9 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::{Context, Result};
 use redgreen_core::framework::cargo::build::{self, Build, Package, TargetKind, TestBinary};
@@ -32,8 +34,13 @@ pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
         // Left to cargo-nextest and cargo-llvm-cov, which do it in one process.
         Selection::List | Selection::Coverage => return Ok(None),
     }
-    let packages = packages(run)?;
-    let build = build_all(run)?;
+    // Cargo takes most of the time of a run that has nothing to build; both only read the manifests.
+    let (packages, build) = thread::scope(|scope| {
+        let packages = scope.spawn(|| packages(run));
+        let build = build_all(run);
+        (packages.join().unwrap_or_else(|panic| resume_unwind(panic)), build)
+    });
+    let (packages, build) = (packages?, build?);
     let mut words = build.words.clone();
     let mut binaries = Vec::new();
     for (number, binary) in build.binaries.iter().enumerate() {
