@@ -44,6 +44,8 @@ const EVERYWHERE: &str = "Everywhere";
     about = "Has AI agents develop software test-first, and judges every step with the real test runner",
     after_help = "Examples:\n  \
                   redgreen demo                                          see it work, in a scratch folder\n  \
+                  redgreen doctor                                        could a run start in this project?\n  \
+                  redgreen test                                          its tests, in one summary\n  \
                   redgreen run --script kata.toml \"add roman numerals\"  develop it on a branch of its own\n  \
                   redgreen why                                           where it stands, and why\n  \
                   redgreen approve                                       merge it\n\n\
