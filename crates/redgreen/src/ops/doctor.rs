@@ -49,8 +49,12 @@ pub enum Finding {
     Bad,
 }
 
-/// Makes every check; `tell` hears what takes time before it begins. Only Ctrl-C is an error.
+/// Makes every check; `tell` hears what takes time before it begins. Only Ctrl-C and a folder that does not exist are
+/// errors.
 pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut dyn FnMut(&str)) -> Result<Doctor> {
+    if !start.is_dir() {
+        return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
+    }
     let git = Git::open(start);
     let mut checks = surroundings::repository(&git);
     let root = git.map_or_else(|_| start.to_owned(), |git| git.root);

@@ -46,7 +46,7 @@ impl Visit<'_> {
                 checks.push(self.one(&test.id)?);
                 checks.push(self.none(&format!("{}{NO_SUCH}", test.id))?);
             }
-            None => checks.push(Check::note("one test", ran(&report), "there is no test that could be run alone")),
+            None => checks.push(Check::note("one test", self.ran(&report), "there is no test that could be run alone")),
         }
         tell(&format!("listing the tests of {name}, then measuring the lines they reach"));
         checks.push(self.list(&report)?);
@@ -56,6 +56,14 @@ impl Visit<'_> {
 
     fn run(&self, selection: &Selection) -> Result<Report> {
         self.suite.run(self.root, selection, self.settings, self.stop)
+    }
+
+    /// The command, how it ended, and the folder where that is not the root.
+    fn ran(&self, report: &Report) -> String {
+        let seconds = Duration::from_millis(report.wall_ms).as_secs_f64();
+        let folder = self.suite.evidence().map(|(_, folder, _)| folder).find(|folder| !folder.is_empty());
+        let place = folder.map_or_else(String::new, |folder| format!(" in {folder}"));
+        format!("{}{place} ({}, {seconds:.1} s)", report.command, report.exit)
     }
 
     fn baseline(&self, report: &Report) -> Check {
@@ -79,25 +87,27 @@ impl Visit<'_> {
             saw.push_str(&format!("\n{how}: {}", test.id));
         }
         let check = match report.outcome {
-            Outcome::Passed | Outcome::Skipped => return Check::good("suite", ran(report), format!("green: {saw}")),
-            Outcome::NoTests => return Check::good("suite", ran(report), "no test yet"),
-            Outcome::Failed | Outcome::Errored => Check::note("suite", ran(report), format!("red: {saw}")),
-            Outcome::DidNotCompile if !report.tests.is_empty() => {
-                Check::note("suite", ran(report), format!("red: {saw}"))
+            Outcome::Passed | Outcome::Skipped => {
+                return Check::good("suite", self.ran(report), format!("green: {saw}"));
             }
-            Outcome::DidNotCompile => Check::wrong("suite", ran(report), format!("does not load: {saw}")),
+            Outcome::NoTests => return Check::good("suite", self.ran(report), "no test yet"),
+            Outcome::Failed | Outcome::Errored => Check::note("suite", self.ran(report), format!("red: {saw}")),
+            Outcome::DidNotCompile if !report.tests.is_empty() => {
+                Check::note("suite", self.ran(report), format!("red: {saw}"))
+            }
+            Outcome::DidNotCompile => Check::wrong("suite", self.ran(report), format!("does not load: {saw}")),
             Outcome::Crashed => {
                 let saw = format!("did not come to its end: {saw}\n{}", last_words(report));
-                Check::wrong("suite", ran(report), saw)
+                Check::wrong("suite", self.ran(report), saw)
             }
             Outcome::UsageError => {
-                Check::wrong("suite", ran(report), format!("the runner refused to start\n{}", last_words(report)))
+                Check::wrong("suite", self.ran(report), format!("the runner refused to start\n{}", last_words(report)))
             }
             Outcome::TimedOut => {
                 let limit = self.settings.timeout;
                 let saw = format!("not done after {:.0} s, the limit timeout.red\n{saw}", limit.as_secs_f64());
                 let more = limit.as_secs().max(1) * 5;
-                return Check::wrong("suite", ran(report), saw)
+                return Check::wrong("suite", self.ran(report), saw)
                     .fix(format!("find what hangs: redgreen test; or set timeout.red = {more} in {}", config::FILE));
             }
         };
@@ -109,7 +119,7 @@ impl Visit<'_> {
             Ok(report) => report,
             Err(error) => return Ok(Check::bad("one test", id, &error, "redgreen test")),
         };
-        let ran = format!("{} for {id}", ran(&report));
+        let ran = format!("{} for {id}", self.ran(&report));
         // A framework may say of the others that they were left out.
         let seen: Vec<&Test> = report.tests.iter().filter(|test| !test.status.is_idle()).collect();
         Ok(match seen.as_slice() {
@@ -126,7 +136,7 @@ impl Visit<'_> {
             Ok(report) => report,
             Err(error) => return Ok(Check::bad("no test", id, &error, "redgreen test")),
         };
-        let ran = format!("{} for {id}", ran(&report));
+        let ran = format!("{} for {id}", self.ran(&report));
         let seen = report.tests.iter().filter(|test| !test.status.is_idle()).count();
         Ok(if seen == 0 && report.outcome != Outcome::Passed {
             Check::good("no test", ran, "zero ran")
@@ -177,9 +187,4 @@ fn known(report: &Report) -> Option<&Test> {
 fn last_words(report: &Report) -> String {
     let lines: Vec<&str> = report.output_tail.trim_end().lines().collect();
     lines.get(lines.len().saturating_sub(WORDS_LINES_MAX)..).unwrap_or_default().join("\n")
-}
-
-fn ran(report: &Report) -> String {
-    let seconds = Duration::from_millis(report.wall_ms).as_secs_f64();
-    format!("{} ({}, {seconds:.1} s)", report.command, report.exit)
 }

@@ -49,6 +49,8 @@ fn what_is_wrong_comes_with_the_fix() {
     let said = said.says("is not in a git repository").says("fix  git init && git add -A");
     said.says("no test framework found").says("no run could start: 2 things to put right");
 
+    story.redgreen("-C nowhere doctor").exits(4).says("there is no folder nowhere");
+
     let story = Story::new();
     story.file("redgreen.toml", "max-retrys = 3\n").file("conftest.py", "import nowhere\n");
     story.git("config --unset user.email");
