@@ -199,6 +199,8 @@ fn file_name(path: &str) -> &str {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
 mod tests;

@@ -100,6 +100,34 @@ pub struct AgentChoice {
     pub script: Option<PathBuf>,
 }
 
+/// A linter that is run in projects which have a configuration for it.
+#[derive(Debug)]
+pub struct Linter {
+    pub program: &'static str,
+    pub command: &'static str,
+    pub install: &'static str,
+    files: &'static [&'static str],
+    /// A file that serves others too, and what of the linter's stands in it.
+    section: (&'static str, &'static str),
+}
+
+const LINTERS: &[Linter] = &[
+    Linter {
+        program: "cargo-clippy",
+        command: "cargo clippy --quiet --workspace --all-targets -- --deny warnings",
+        install: "rustup component add clippy",
+        files: &["clippy.toml", ".clippy.toml"],
+        section: ("Cargo.toml", "lints.clippy"),
+    },
+    Linter {
+        program: "ruff",
+        command: "ruff check --quiet",
+        install: "pip install ruff",
+        files: &["ruff.toml", ".ruff.toml"],
+        section: ("pyproject.toml", "[tool.ruff"),
+    },
+];
+
 /// What the environment says.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -216,20 +244,23 @@ impl File {
         if let Some(commands) = &self.lint.commands {
             return commands.clone();
         }
-        let holds =
-            |file: &str, words: &str| fs::read_to_string(project.join(file)).is_ok_and(|text| text.contains(words));
-        let has = |file: &str| project.join(file).is_file();
-        let mut linters = Vec::new();
-        let clippy = has("clippy.toml") || has(".clippy.toml") || holds("Cargo.toml", "lints.clippy");
-        if clippy && environment.has_program("cargo-clippy") {
-            linters.push("cargo clippy --quiet --workspace --all-targets -- --deny warnings".to_owned());
-        }
-        let ruff = has("ruff.toml") || has(".ruff.toml") || holds("pyproject.toml", "[tool.ruff");
-        if ruff && environment.has_program("ruff") {
-            linters.push("ruff check --quiet".to_owned());
-        }
-        linters
+        let own = own_linters(project).filter(|linter| environment.has_program(linter.program));
+        own.map(|linter| linter.command.to_owned()).collect()
     }
+
+    /// Linters whose configuration the project has and which are not installed; none when the linters are configured.
+    pub fn linters_missing(&self, project: &Path, environment: &Environment) -> Vec<&'static Linter> {
+        let own = own_linters(project).filter(|linter| !environment.has_program(linter.program));
+        if self.lint.commands.is_some() { Vec::new() } else { own.collect() }
+    }
+}
+
+fn own_linters(project: &Path) -> impl Iterator<Item = &'static Linter> {
+    LINTERS.iter().filter(move |linter| {
+        let (file, words) = linter.section;
+        linter.files.iter().any(|file| project.join(file).is_file())
+            || fs::read_to_string(project.join(file)).is_ok_and(|text| text.contains(words))
+    })
 }
 
 /// A file of the project's root, if it has it.

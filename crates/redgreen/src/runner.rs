@@ -16,16 +16,19 @@ use redgreen_core::framework::command::Command;
 use redgreen_core::framework::facts::Facts;
 use redgreen_core::framework::invoke::{Selection, Unable};
 use redgreen_core::framework::{self, FRAMEWORKS, Found, Framework, How};
-use redgreen_core::report::{Outcome, Report};
+use redgreen_core::report::{Exit, Outcome, Report};
 
 use crate::config;
 use crate::failure::Failure;
-use crate::process::{Limits, Output, Program, Stop};
+use crate::process::{Limits, Output, Program, Stop, kill_marked};
 
 /// What is kept of each stream of a test process; beyond it the middle is dropped and the run does not count.
 const OUTPUT_BYTES_MAX: usize = 64 << 20;
 /// What a report keeps of the output, for a person.
 const TAIL_BYTES_MAX: usize = 8 << 10;
+
+/// In the environment of everything a run starts, with a value of its own for each run.
+const MARK: &str = "REDGREEN_TEST_RUN";
 
 /// Variables that choose which tests run or how they end. A verdict must not depend on the shell it was asked from.
 const SCRUBBED: &[&str] = &[
@@ -146,6 +149,21 @@ impl Suite {
         self.found.iter().map(|found| found.outward_id(found.row.name)).collect::<Vec<_>>().join(" + ")
     }
 
+    /// Each framework as a suite of its own.
+    pub fn parts(&self) -> impl Iterator<Item = Suite> {
+        self.found.iter().map(|found| Suite { found: vec![found.clone()] })
+    }
+
+    /// What was found where: the framework, its folder from the project's root, and what it is known by.
+    pub fn evidence(&self) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
+        self.found.iter().map(|found| (found.row.name, found.folder.path.as_str(), found.row.looks_for))
+    }
+
+    /// Whether one of the frameworks can be asked for this id, or for one of these files.
+    pub fn concerns(&self, selection: &Selection) -> bool {
+        self.found.iter().any(|found| found.inward(selection).is_some())
+    }
+
     pub fn frameworks(&self) -> impl Iterator<Item = &'static Framework> {
         self.found.iter().map(|found| found.row)
     }
@@ -176,7 +194,8 @@ impl Suite {
         Ok(ran.into_iter().flat_map(|ran| ran.listed).collect())
     }
 
-    /// Runs all tests and says which lines they reached; `None` is "unknown", not nothing.
+    /// Runs all tests and says which lines they reached; `None` is "unknown", not nothing. Where nothing can measure
+    /// lines, the tests are run without.
     pub fn coverage(&self, workdir: &Path, settings: &Settings, stop: &Stop) -> Result<(Report, Option<Coverage>)> {
         let mut ran = self.each(workdir, &Selection::Coverage, settings, stop)?;
         let known = ran.iter_mut().filter_map(|ran| ran.coverage.take());
@@ -202,7 +221,11 @@ impl Suite {
             };
             let run = Run { project: workdir, workdir: &folder, settings, stop, scratch: scratch.path(), deadline };
             let started = Instant::now();
-            let Some(mut ran) = run.framework(found, &selection)? else { continue };
+            let ran = match run.framework(found, &selection)? {
+                None if selection == Selection::Coverage => run.framework(found, &Selection::All)?,
+                ran => ran,
+            };
+            let Some(mut ran) = ran else { continue };
             ran.report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             ran.report = found.outward(ran.report);
             ran.listed = ran.listed.iter().map(|id| found.outward_id(id)).collect();
@@ -271,10 +294,18 @@ impl Run<'_> {
         }
     }
 
-    /// Runs one of the suite's programs within what is left of the time.
+    /// Runs one of the suite's programs within what is left of the time. One that did not end by itself leaves nothing
+    /// behind, not even a daemon that has left its process group; what a run left that did end may be meant to stay.
     fn output(&self, program: &Program) -> Result<Output> {
+        let mark = text(self.scratch)?;
         let wall = self.deadline.saturating_duration_since(Instant::now());
-        program.output(Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX }, self.stop)
+        let limits = Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX };
+        let output = program.clone().env(MARK, &mark).output(limits, self.stop);
+        let ended = output.as_ref().is_ok_and(|output| output.exit != Exit::TimedOut);
+        if !ended {
+            kill_marked(MARK, &mark);
+        }
+        output
     }
 }
 

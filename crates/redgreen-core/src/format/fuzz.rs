@@ -8,6 +8,10 @@ use crate::framework::samples;
 const ROUNDS: usize = 10;
 const SEED_BYTES_MAX: usize = 16 << 10;
 
+/// The largest of each size, one more, and what some read as a number.
+const NUMBERS: &[&str] =
+    &["4294967295", "4294967296", "18446744073709551615", "99999999999999999999", "-1", "1e999", "nan", "2147483648"];
+
 /// A small generator of numbers (xorshift), the same on every machine.
 pub(crate) struct Random(u64);
 
@@ -39,7 +43,7 @@ pub(crate) fn flipped(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 /// A copy with a few pieces flipped, dropped, doubled, moved or blown up.
-fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut copy = bytes.to_vec();
     for _ in 0..=random.below(4) {
         let start = random.below(copy.len());
@@ -51,10 +55,18 @@ fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
             2 => drop(copy.splice(start..start, piece.repeat(3))),
             3 => copy.truncate(start),
             4 => drop(copy.splice(start..start, [0xff, 0xfe, 0, b'<', b'"', b'&', b'{', b'\n'])),
-            _ => drop(copy.splice(start..end, b"99999999999999999999".iter().copied())),
+            _ => renumber(&mut copy, start, random),
         }
     }
     copy
+}
+
+/// Turns the next number into one that is hard to count with.
+fn renumber(bytes: &mut Vec<u8>, from: usize, random: &mut Random) {
+    let number = NUMBERS[random.below(NUMBERS.len())];
+    let Some(start) = bytes.iter().skip(from).position(u8::is_ascii_digit).map(|at| from + at) else { return };
+    let length = bytes.iter().skip(start).take_while(|byte| byte.is_ascii_digit()).count();
+    bytes.splice(start..start + length, number.bytes());
 }
 
 /// Every report and every stdout that was captured with one of these endings.

@@ -176,9 +176,10 @@ impl Command {
 
     pub fn invoke(&self, selection: &Selection) -> Result<Invocation, Unable> {
         match selection {
+            Selection::All => {}
             // The one test there is.
-            Selection::All | Selection::One(_) => {}
-            Selection::Files(_) | Selection::List | Selection::Coverage => {
+            Selection::One(id) if *id == self.id() => {}
+            Selection::One(_) | Selection::Files(_) | Selection::List | Selection::Coverage => {
                 return Err(Unable::Unsupported("a command runs all of its tests, and nothing else"));
             }
         }
@@ -216,6 +217,11 @@ impl Command {
         report
     }
 
+    /// The test that an exit code is.
+    fn id(&self) -> String {
+        format!("{EXIT_CODE_ONLY}{}", self.line)
+    }
+
     fn by_exit_code(&self, captured: &Captured) -> Report {
         let mut report = captured.report(FRAMEWORK.name, &[]);
         let status = match captured.exit {
@@ -224,7 +230,7 @@ impl Command {
             Exit::TimedOut => Status::TimedOut,
             Exit::Signal(_) | Exit::NotStarted => Status::Crashed,
         };
-        let mut test = Test::new(format!("{EXIT_CODE_ONLY}{}", self.line), status);
+        let mut test = Test::new(self.id(), status);
         test.message = status.is_failure().then(|| captured.exit.to_string());
         report.tests.push(test);
         report.finished = matches!(captured.exit, Exit::Code(_));

@@ -304,5 +304,6 @@ pub(crate) const JUNK: &[&[u8]] = &[
     b"\xff\xfe\x00{\"event\":",
     b"{\"event\":\"phase\"}\n{\"event\":\"phase\",\"id\":7}\n",
     b"{ \"type\": \"suite\" }\n{ \"type\": \"test\", \"event\": \"ok\" }\n{ \"type\": \"test\", \"event\": \"ok\", \"name\": 1 }",
+    b"{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 18446744073709551615 }\n{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 1 }",
     b"{\"reason\":\"compiler-message\",\"message\":{}}\n{\"reason\":\"compiler-artifact\"}",
 ];

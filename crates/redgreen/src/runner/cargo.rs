@@ -3,7 +3,9 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use redgreen_core::coverage::{Coverage, Format};
@@ -27,8 +29,13 @@ pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
         Selection::Coverage => Some(llvm_cov(run)?),
         Selection::All | Selection::Files(_) | Selection::One(_) | Selection::List => None,
     };
-    let packages = packages(run)?;
-    let build = build_all(run)?;
+    // Cargo takes most of the time of a run that has nothing to build; both only read the manifests.
+    let (packages, build) = thread::scope(|scope| {
+        let packages = scope.spawn(|| packages(run));
+        let build = build_all(run);
+        (packages.join().unwrap_or_else(|panic| resume_unwind(panic)), build)
+    });
+    let (packages, build) = (packages?, build?);
     if *selection == Selection::List {
         let listed = list(run, &packages, &build)?;
         return Ok(Some(Ran { report: cargo::report(build, Vec::new()), listed, coverage: None }));

@@ -13,7 +13,7 @@ use redgreen_core::framework::facts::Facts;
 use redgreen_core::framework::invoke::{Call, Injected, Invocation, Missing, ReportAt, SCRATCH, Step, matches};
 use redgreen_core::report::Exit;
 
-use super::Run;
+use super::{Run, TAIL_BYTES_MAX};
 use crate::failure::Failure;
 use crate::process::{Output, Program};
 
@@ -30,7 +30,7 @@ const TREE_SKIPPED: &[&str] = &["node_modules", ".git", ".venv", "venv", "site-p
 pub(super) struct Performed {
     pub(super) captured: Captured,
     pub(super) coverage: Option<Coverage>,
-    /// Everything that was printed, for a person.
+    /// The end of what each program printed, for a person.
     pub(super) words: String,
 }
 
@@ -105,8 +105,13 @@ pub(super) fn program(run: &Run<'_>, folder: &Path, call: &Call) -> Program {
     call.env.iter().fold(program, |program, (name, value)| program.env(name, value))
 }
 
+/// The end of what a program printed; the whole may be large, and is only shown to a person.
 fn said(output: &Output) -> String {
-    [output.stdout_text(), output.stderr_text()].join("\n")
+    let end = |bytes: &[u8]| {
+        let start = bytes.len().saturating_sub(TAIL_BYTES_MAX);
+        String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
+    };
+    [end(&output.stdout), end(&output.stderr)].join("\n")
 }
 
 /// Tells a runner that is not installed from one that did not get as far as its report.

@@ -6,6 +6,7 @@ mod command;
 mod cost;
 mod crash;
 mod disk;
+mod doctor;
 mod fingerprint;
 mod kill;
 mod many;
@@ -18,6 +19,8 @@ mod several;
 mod stale;
 mod surroundings;
 mod terminal;
+mod test;
+mod unruly;
 mod verbs;
 
 pub(crate) use crash::is_fast;

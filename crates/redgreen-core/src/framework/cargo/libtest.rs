@@ -124,13 +124,13 @@ pub fn without_harness(prefix: &str, exit: Exit) -> Binary {
 
 fn read(seen: Seen<'_>) -> Binary {
     let mut results: BTreeMap<String, Test> = BTreeMap::new();
-    let (mut planned, mut opened, mut closed) = (0, 0, 0);
+    let (mut planned, mut opened, mut closed) = (0_usize, 0, 0);
     for line in seen.stdout.split(|&byte| byte == b'\n') {
         let Some(event) = event_in(line) else { continue };
         match (event.kind.as_str(), event.event.as_deref()) {
             ("suite", Some("started")) => {
                 opened += 1;
-                planned += event.test_count.unwrap_or_default();
+                planned = planned.saturating_add(event.test_count.unwrap_or_default());
             }
             ("suite", Some(_)) => closed += 1,
             ("test", Some(word)) => {

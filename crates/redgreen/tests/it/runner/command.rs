@@ -99,6 +99,8 @@ fn one_test_and_the_list() {
     let one = Selection::One("exit code only: true".to_owned());
     let report = suite.run(project.0.path(), &one, &settings(), &Stop::default()).unwrap();
     assert!(report.has(Flag::ExitCodeAlone));
+    let other = Selection::One("exit code only: true, or not".to_owned());
+    assert_eq!(shown(&suite.run(project.0.path(), &other, &settings(), &Stop::default()).unwrap()), "NoTests");
     assert_eq!(suite.list(project.0.path(), &settings(), &Stop::default()).unwrap(), Vec::<String>::new());
 }
 
