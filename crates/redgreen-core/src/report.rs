@@ -248,6 +248,20 @@ impl Exit {
     }
 }
 
+impl LoadErrorKind {
+    /// By the words of a compiler that gives no codes.
+    pub(crate) fn of(words: &str, missing_symbol: &[&str], syntax: &[&str]) -> Self {
+        let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
+        if says(missing_symbol) {
+            Self::MissingSymbol
+        } else if says(syntax) {
+            Self::Syntax
+        } else {
+            Self::Other
+        }
+    }
+}
+
 impl Report {
     /// One report of several frameworks' runs in one project. A framework without a single test says nothing of the
     /// others: its exit code is not theirs.

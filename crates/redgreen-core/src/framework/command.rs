@@ -296,10 +296,10 @@ fn read(format: Format, texts: &[&[u8]], captured: &Captured) -> Report {
         }
         Format::Tap => tap::add(&mut report, &texts.iter().map(|bytes| tap::parse(bytes)).collect::<Vec<_>>()),
         Format::JestJson => {
-            report = each(texts, report, |bytes| javascript::json::jest(captured, FRAMEWORK.name, bytes))
+            report = each(texts, report, |bytes| javascript::json::jest(captured, FRAMEWORK.name, bytes));
         }
         Format::MochaJson => {
-            report = each(texts, report, |bytes| javascript::json::mocha(captured, FRAMEWORK.name, bytes))
+            report = each(texts, report, |bytes| javascript::json::mocha(captured, FRAMEWORK.name, bytes));
         }
         Format::GoJson => report = go::parse(&Captured { stdout: texts.concat(), cut: false, ..captured.clone() }),
     }

@@ -218,14 +218,7 @@ fn load_error(file: Option<String>, line: Option<u32>, kind: LoadErrorKind, word
 }
 
 fn kind_of(words: &str) -> LoadErrorKind {
-    let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
-    if says(MISSING_SYMBOL) {
-        LoadErrorKind::MissingSymbol
-    } else if says(SYNTAX) {
-        LoadErrorKind::Syntax
-    } else {
-        LoadErrorKind::Other
-    }
+    LoadErrorKind::of(words, MISSING_SYMBOL, SYNTAX)
 }
 
 fn add_tests(report: &mut Report, stream: &Stream, modules: &Modules, exit: Exit) {

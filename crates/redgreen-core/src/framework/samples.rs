@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::captured::Captured;
+use super::facts::Facts;
+use super::invoke::{Invocation, Selection, Unable};
 use crate::format::fuzz::{Random, flipped};
 use crate::report::{Exit, LoadErrorKind, Outcome, Report, Status, Test};
 
@@ -83,6 +85,21 @@ pub(crate) fn all(runner: &str) -> Vec<Sample> {
 pub(crate) fn one(runner: &str, situation: &str) -> Sample {
     let found = all(runner).into_iter().find(|sample| sample.situation == situation);
     found.unwrap_or_else(|| panic!("no sample {runner}/{situation}"))
+}
+
+/// How a framework is started where these tools exist, as `shown`; or why it is not.
+pub(crate) fn invoked(
+    invoke: fn(&Facts, &Selection) -> Result<Invocation, Unable>,
+    tools: &[&str],
+    selection: &Selection,
+    shown: impl Fn(Invocation) -> String,
+) -> String {
+    let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
+    match invoke(&Facts { scratch: "/s".to_owned(), tools, ..Facts::default() }, selection) {
+        Ok(invocation) => shown(invocation),
+        Err(Unable::Missing(missing)) => missing.what,
+        Err(Unable::Unsupported(why)) => why.to_owned(),
+    }
 }
 
 /// Every sample of every runner.

@@ -134,17 +134,11 @@ fn tests_are_listed() {
 
 #[track_caller]
 fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
-    let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
-    let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
-    let words = match invoke(&facts, selection) {
-        Ok(invocation) => {
-            let filter = invocation.call.env.iter().filter(|(name, _)| name == "GTEST_FILTER");
-            let filter: String = filter.map(|(_, value)| format!(" with {value}")).collect();
-            invocation.call.words.join(" ") + &filter
-        }
-        Err(Unable::Missing(missing)) => missing.what,
-        Err(Unable::Unsupported(why)) => why.to_owned(),
-    };
+    let words = samples::invoked(invoke, tools, selection, |invocation| {
+        let filter = invocation.call.env.iter().filter(|(name, _)| name == "GTEST_FILTER");
+        let filter: String = filter.map(|(_, value)| format!(" with {value}")).collect();
+        invocation.call.words.join(" ") + &filter
+    });
     assert_eq!(words, expected);
 }
 

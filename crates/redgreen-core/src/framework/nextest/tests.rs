@@ -129,16 +129,10 @@ fn binaries_have_the_names_that_cargo_test_gives_them() {
 
 #[track_caller]
 fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
-    let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
-    let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
-    let words = match invoke(&facts, selection) {
-        Ok(invocation) => {
-            let after = invocation.after.iter().map(|step| format!(" + {}", step.name));
-            invocation.call.words.join(" ") + &after.collect::<String>()
-        }
-        Err(Unable::Missing(missing)) => missing.what,
-        Err(Unable::Unsupported(why)) => why.to_owned(),
-    };
+    let words = samples::invoked(invoke, tools, selection, |invocation| {
+        let after = invocation.after.iter().map(|step| format!(" + {}", step.name));
+        invocation.call.words.join(" ") + &after.collect::<String>()
+    });
     assert_eq!(words, expected);
 }
 
