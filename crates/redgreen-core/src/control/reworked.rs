@@ -111,11 +111,8 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
 
 /// The code that the reworked tests are about, with one fault each.
 pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparison> {
-    let old_tests: Vec<(String, String)> = reworked
-        .files
-        .iter()
-        .filter_map(|file| Some((file.clone(), (material.before)(file)?)))
-        .collect();
+    let old_tests: Vec<(String, String)> =
+        reworked.files.iter().filter_map(|file| Some((file.clone(), (material.before)(file)?))).collect();
     let mut code: BTreeSet<String> = BTreeSet::new();
     for (file, source) in &old_tests {
         let language = Language::of_path(file);

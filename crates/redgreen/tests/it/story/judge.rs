@@ -193,8 +193,10 @@ fn what_is_no_commit_is_said_and_nothing_is_made() {
 fn killed_the_judge_leaves_no_test_running() {
     let story = project();
     let word = format!("redgreen-killed-{}", std::process::id());
-    let slow = format!("import time\nfrom roman import to_roman\n\n\ndef test_slow():\n    name = \"{word}\"\n    \
-                        open(name, \"w\").close()\n    time.sleep(600)\n    assert to_roman(1) == name\n");
+    let slow = format!(
+        "import time\nfrom roman import to_roman\n\n\ndef test_slow():\n    name = \"{word}\"\n    \
+                        open(name, \"w\").close()\n    time.sleep(600)\n    assert to_roman(1) == name\n"
+    );
     story.file("tests/test_roman.py", &slow).commit("red");
     let mut judge = story.prepare("judge red").spawn().unwrap();
     let rooms = story.place("home/worktrees");
