@@ -113,10 +113,10 @@ pub struct Tried {
 }
 
 /// Holds the trial.
-pub fn hold(ground: Ground<'_>, charge: Charge<'_>) -> Result<Tried> {
+pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
     let started = Instant::now();
     let mut court = Court::open(ground, charge.base, charge.head, charge.timeout)?;
-    let tried = court.try_candidate(&charge);
+    let tried = court.try_candidate(charge);
     let running = court.running;
     let closed = court.close();
     let mut tried = tried?;
@@ -227,7 +227,7 @@ impl<'a> Court<'a> {
         }
         if verdict.decision == Decision::Accepted && !extra.is_empty() {
             self.enter(Tree::Head, charge, &Options::default())?;
-            let more = self.run(&Selection::Files(extra.clone()), &[])?;
+            let more = self.run(&Selection::Files(extra), &[])?;
             after = judge::with_extra(after, more);
             verdict = rule(&after);
             self.enter(Tree::Head, charge, &options)?;
@@ -489,9 +489,11 @@ struct Reading<'a> {
     charge: &'a Charge<'a>,
     paths: Vec<String>,
     packages: Vec<Package>,
-    before: Box<dyn Fn(&str) -> Option<String> + 'a>,
-    now: Box<dyn Fn(&str) -> Option<String> + 'a>,
+    before: Reader<'a>,
+    now: Reader<'a>,
 }
+
+type Reader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
 
 /// A control's surroundings.
 #[derive(Clone, Copy)]
@@ -507,7 +509,7 @@ impl<'a> Reading<'a> {
         let paths: Vec<String> = files.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
         let packages = packages::of(git, charge.head, &paths)?;
         let texts = Rc::new(Texts { git, read: RefCell::default() });
-        let reader = |tree: &'a str| -> Box<dyn Fn(&str) -> Option<String> + 'a> {
+        let reader = |tree: &'a str| -> Reader<'a> {
             let texts = Rc::clone(&texts);
             Box::new(move |path| texts.read(tree, path))
         };

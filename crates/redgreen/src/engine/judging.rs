@@ -79,7 +79,7 @@ impl Engine<'_> {
             brief: &self.words(),
             timeout,
         };
-        let tried = trial::hold(self.ground(&folder), charge)?;
+        let tried = trial::hold(self.ground(&folder), &charge)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.

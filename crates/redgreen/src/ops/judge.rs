@@ -108,7 +108,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         brief: &question.brief,
         timeout,
     };
-    let tried = trial::hold(ground, charge)?;
+    let tried = trial::hold(ground, &charge)?;
     let verdict = tried.verdict;
     if verdict.decision == Decision::Accepted {
         let remembered = Remembered {
