@@ -132,7 +132,11 @@ pub fn shadowed_module(path: &str) -> Option<&str> {
         Some(_) => return None,
         None => inner.strip_suffix(".py")?,
     };
-    python_library::MODULES.contains(&module).then_some(module)
+    is_python_library(module).then_some(module)
+}
+
+pub(crate) fn is_python_library(module: &str) -> bool {
+    python_library::MODULES.contains(&module)
 }
 
 fn touches_tests(path: &str, old: &str, new: &str) -> bool {

@@ -13,7 +13,7 @@ use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::phase::Phase;
 use crate::report::{Outcome, Report, Status, Test};
-use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Suspect};
+use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick, Suspect};
 use crate::verdict::{Code, Reason};
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
@@ -74,6 +74,8 @@ pub struct Control {
     pub about: Vec<About>,
     /// In a few words, for a person.
     pub what: String,
+    /// The same question asked in another way: wrong is only what is wrong both times.
+    pub otherwise: Option<Box<Control>>,
 }
 
 /// A test as its file knows it.
@@ -98,6 +100,20 @@ pub enum Answer {
     Unknown(String),
 }
 
+impl Answer {
+    /// What is wrong by both answers.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Wrong(mut reasons), Self::Wrong(others)) => {
+                reasons.retain(|reason| others.iter().any(|other| other.test == reason.test));
+                if reasons.is_empty() { Self::Right } else { Self::Wrong(reasons) }
+            }
+            (Self::Wrong(_), Self::Right) => Self::Right,
+            (answer, _) => answer,
+        }
+    }
+}
+
 /// The questions of a phase, the cheapest first. Asked only of a candidate that would be accepted otherwise.
 pub fn controls(material: &Material<'_>) -> Vec<Control> {
     match material.phase {
@@ -119,6 +135,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             variables: Vec::new(),
             about: Vec::new(),
             what: "the new tests, once more".to_owned(),
+            otherwise: None,
         });
     }
     let records = |file: &String| (material.now)(file).is_some_and(|source| source.contains("Snapshot("));
@@ -132,6 +149,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             variables: vec![("CI", String::new())],
             about: Vec::new(),
             what: "the new tests, recording snapshots".to_owned(),
+            otherwise: None,
         });
     }
     let (stand_ins, what) = stand_in::stand_ins(material, &files);
@@ -145,8 +163,11 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             variables: Vec::new(),
             about,
             what: what.to_owned(),
+            otherwise: None,
         };
-        controls.push(control);
+        // Only a test that passes with both values that do nothing asks for nothing.
+        let other = Control { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
+        controls.push(Control { otherwise: Some(Box::new(other)), ..control });
     }
     controls
 }
@@ -197,12 +218,6 @@ pub fn hidden_from_coverage(material: &Material<'_>) -> Vec<Reason> {
     reasons
 }
 
-/// The same control with the other value that does nothing: only a test that passes with both asks for nothing.
-pub fn other_value(control: &Control) -> Option<Control> {
-    let first = control.question == Question::Inert && control.variables.is_empty();
-    first.then(|| Control { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() })
-}
-
 fn green(material: &Material<'_>) -> Vec<Control> {
     let files = target_files(material);
     let mut controls = Vec::new();
@@ -215,16 +230,20 @@ fn green(material: &Material<'_>) -> Vec<Control> {
             variables: Vec::new(),
             about: Vec::new(),
             what: "the tests of RED on the code before".to_owned(),
+            otherwise: None,
         });
     }
     for extent in [Extent::Everything, Extent::Last] {
-        controls.extend(impossible(material, &files, extent));
+        let ways = [Pick::Last, Pick::First].map(|pick| impossible(material, &files, extent, pick).map(Box::new));
+        if let [Some(control), otherwise] = ways {
+            controls.push(Control { otherwise, ..*control });
+        }
     }
     controls.extend(mutants(material, &files));
     controls
 }
 
-fn impossible(material: &Material<'_>, files: &[String], extent: Extent) -> Option<Control> {
+fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: Pick) -> Option<Control> {
     let (mut edits, mut about) = (Vec::new(), Vec::new());
     for file in files {
         let Some(source) = (material.now)(file) else { continue };
@@ -232,7 +251,7 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent) -> Opti
         let items = syntax::items(language, file, &source);
         let wanted: Vec<&Item> =
             items.iter().filter(|item| item.is_test && is_target(material, file, &item.name)).collect();
-        let changed = syntax::impossible(language, file, &source, &wanted, extent);
+        let changed = syntax::impossible(language, file, &source, &wanted, extent, pick);
         let canary = (extent == Extent::Everything).then(|| canary::of(language, file, &source)).flatten();
         let (mut text, names) = match (changed, &canary) {
             (Some((text, names)), _) => (text, names),
@@ -258,6 +277,7 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent) -> Opti
         variables: Vec::new(),
         about,
         what: what.to_owned(),
+        otherwise: None,
     })
 }
 
@@ -280,6 +300,7 @@ fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Control> {
                 variables: Vec::new(),
                 about: Vec::new(),
                 what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
+                otherwise: None,
             });
         }
     }
@@ -479,3 +500,6 @@ fn selection(files: &[String]) -> Selection {
     let choosable = !files.is_empty() && files.iter().all(|file| !file.ends_with(".rs"));
     if choosable { Selection::Files(files.to_vec()) } else { Selection::All }
 }
+
+#[cfg(test)]
+mod tests;

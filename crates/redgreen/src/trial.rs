@@ -210,7 +210,7 @@ impl<'a> Court<'a> {
             }
         }
         let report = match verdict.decision {
-            Decision::Accepted => judge::carry(&before, &after),
+            Decision::Accepted => judge::carry(&known, &after),
             Decision::Refused | Decision::Undecided => after,
         };
         Ok(self.tried(verdict, change, report))
@@ -240,10 +240,8 @@ impl<'a> Court<'a> {
             self.timeout = if is_mutant { usual * 2 + MUTANT_GRACE } else { charge.timeout };
             let started = Instant::now();
             let mut answer = self.ask(scene, &control)?;
-            if let (Answer::Wrong(_), Some(other)) = (&answer, control::other_value(&control))
-                && let Answer::Right = self.ask(scene, &other)?
-            {
-                answer = Answer::Right;
+            if let (Answer::Wrong(_), Some(other)) = (&answer, &control.otherwise) {
+                answer = answer.and(self.ask(scene, other)?);
             }
             if is_mutant {
                 spent += started.elapsed();
@@ -309,12 +307,12 @@ impl<'a> Court<'a> {
     /// Puts faults into the code: whatever the old tests notice, the new ones have to notice.
     fn prove(&mut self, scene: Scene<'_>, reworked: &Reworked, verdict: &mut Verdict) -> Result<Vec<Reason>> {
         let comparisons = comparisons(scene.material, reworked);
-        let Some(first) = comparisons.first() else {
+        if comparisons.is_empty() {
             return Ok(vec![Reason::new(Code::RefactorTestsVanished, "tests are gone, and so is what they tested")]);
-        };
+        }
         let usual = Duration::from_millis(scene.material.after.wall_ms);
         self.timeout = usual * 2 + MUTANT_GRACE;
-        let old = self.perform(scene, &old_tests(first))?.0;
+        let old = self.perform(scene, &old_tests(scene.material, reworked))?.0;
         if old.outcome != Outcome::Passed {
             let sentence = "tests were changed together with what they test; nothing shows that both mean the same";
             return Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{About, Control, Material, Question, Tree, selection};
-use crate::change::{Class, Kind};
+use crate::change::{ChangedPath, Class, Kind};
 use crate::report::{Outcome, Report};
 use crate::syntax::{self, Item, ItemChange, Language, Weakness};
 use crate::verdict::{Code, Reason};
@@ -19,6 +19,8 @@ pub struct Reworked {
     pub moved: Vec<About>,
     /// Gone, or with another body: the new tests have to prove that they ask for as much.
     pub lost: Vec<About>,
+    /// Gone together with private code that only it was about.
+    pub dead: Vec<About>,
     /// By its text, asks for less than before.
     pub weaker: Vec<(About, Vec<Weakness>)>,
     /// The test files of the tree before, as far as they changed.
@@ -40,7 +42,7 @@ impl Reworked {
     /// The report without the tests that are accounted for otherwise.
     pub fn without(&self, before: &Report) -> Report {
         let weaker = self.weaker.iter().map(|(about, _)| about);
-        let accounted: Vec<&About> = self.moved.iter().chain(&self.lost).chain(weaker).collect();
+        let accounted: Vec<&About> = self.moved.iter().chain(&self.lost).chain(&self.dead).chain(weaker).collect();
         let mut report = before.clone();
         report.tests.retain(|test| !accounted.iter().any(|about| about.is(test)));
         report
@@ -96,6 +98,11 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
             }
         }
     }
+    let names = Names::of(material);
+    let is_dead = |about: &About, item: &Item| {
+        let source = (material.before)(&about.file).unwrap_or_default();
+        names.explain(source.get(item.span.clone()).unwrap_or_default())
+    };
     for (about, item) in removed {
         let twin = added.iter().position(|new| new.body_hash == item.body_hash && new.kind == item.kind);
         match twin {
@@ -103,28 +110,55 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
                 added.swap_remove(at);
                 all.moved.push(about);
             }
+            None if is_dead(&about, &item) => all.dead.push(about),
             None => all.lost.push(about),
         }
     }
     all
 }
 
+/// What the changed code could do before and can do now: names that only it could use, and all others.
+#[derive(Default)]
+struct Names {
+    gone: BTreeSet<String>,
+    kept: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(material: &Material<'_>) -> Self {
+        let (mut private, mut kept) = (BTreeSet::new(), BTreeSet::new());
+        let code = |changed: &&ChangedPath| matches!(changed.class, Class::Implementation | Class::Mixed);
+        for changed in material.change.paths.iter().filter(code) {
+            let language = Language::of_path(&changed.path);
+            let names = |source: Option<String>| syntax::names(language, &changed.path, &source.unwrap_or_default());
+            private.extend(names((material.before)(&changed.path)).into_iter().filter(|name| name.private));
+            kept.extend(names((material.now)(&changed.path)).into_iter().map(|name| name.name));
+        }
+        let gone = private.into_iter().map(|name| name.name).filter(|name| !kept.contains(name)).collect();
+        Self { gone, kept }
+    }
+
+    /// Whether a test is about nothing but private code that is gone.
+    fn explain(&self, test: &str) -> bool {
+        self.gone.iter().any(|name| syntax::mentions(test, name))
+            && !self.kept.iter().any(|name| syntax::mentions(test, name))
+    }
+}
+
 /// The code that the reworked tests are about, with one fault each.
 pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparison> {
-    let old_tests: Vec<(String, String)> = reworked
-        .files
-        .iter()
-        .filter_map(|file| Some((file.clone(), (material.before)(file)?)))
-        .collect();
     let mut code: BTreeSet<String> = BTreeSet::new();
-    for (file, source) in &old_tests {
+    for file in &reworked.files {
         let language = Language::of_path(file);
         let project = syntax::Project { paths: material.paths, packages: material.packages };
-        for import in syntax::imports(language, source) {
+        for import in syntax::imports(language, &(material.before)(file).unwrap_or_default()) {
             code.extend(syntax::resolve(language, file, &import, project));
         }
+        code.extend(Some(file.clone()).filter(|file| holds_code(material, file)));
     }
-    let is_code = |path: &&String| !reworked.files.contains(path) && !super::stand_in::is_test(material, path);
+    let is_code = |path: &&String| {
+        holds_code(material, path) || !reworked.files.contains(path) && !super::stand_in::is_test(material, path)
+    };
     let mut all = Vec::new();
     let code: Vec<String> = code.iter().filter(is_code).cloned().collect();
     let each = FAULTS_MAX.checked_div(code.len()).unwrap_or(FAULTS_MAX).max(1);
@@ -134,18 +168,9 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
         for mutant in syntax::mutants(Language::of_path(path), path, &source, &[lines], each) {
             let Some(text) = mutant.apply(&source) else { continue };
             let what = format!("{path}:{}: {}", mutant.line, mutant.description);
-            let fault = (path.clone(), text);
-            let new = Control {
-                question: Question::Mutant,
-                tree: Tree::Head,
-                edits: vec![fault.clone()],
-                selection: selection(&changed_now(material)),
-                variables: Vec::new(),
-                about: Vec::new(),
-                what,
-            };
-            let edits = old_tests.iter().cloned().chain([fault]).collect();
-            let old = Control { edits, selection: selection(&reworked.files), ..new.clone() };
+            let old = with_old_tests(material, reworked, Some((path, &text)), &what);
+            let (edits, selection) = (vec![(path.clone(), text)], selection(&changed_now(material)));
+            let new = Control { edits, selection, ..old.clone() };
             all.push(Comparison { old, new });
         }
     }
@@ -154,11 +179,42 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
 }
 
 /// The old tests on the new code, without a fault: what they say then is not about a fault.
-pub fn old_tests(comparison: &Comparison) -> Control {
-    let mut control = comparison.old.clone();
-    control.edits.pop();
-    control.what = "the tests of before on the code of now".to_owned();
-    control
+pub fn old_tests(material: &Material<'_>, reworked: &Reworked) -> Control {
+    with_old_tests(material, reworked, None, "the tests of before on the code of now")
+}
+
+fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&str, &str)>, what: &str) -> Control {
+    let mut edits: Vec<(String, String)> = Vec::new();
+    edits.extend(fault.map(|(path, text)| (path.to_owned(), text.to_owned())));
+    for file in &reworked.files {
+        let Some(old) = (material.before)(file) else { continue };
+        if !holds_code(material, file) {
+            edits.push((file.clone(), old));
+            continue;
+        }
+        // Beside the code of now, faulty or not.
+        let faulty = fault.filter(|(path, _)| path == file).map(|(_, text)| text.to_owned());
+        let code = faulty.or_else(|| (material.now)(file)).unwrap_or_default();
+        if let Some(text) = syntax::overlay_tests(Language::of_path(file), file, &old, &code) {
+            edits.retain(|(path, _)| path != file);
+            edits.push((file.clone(), text));
+        }
+    }
+    Control {
+        question: Question::Mutant,
+        tree: Tree::Head,
+        edits,
+        selection: selection(&reworked.files),
+        variables: Vec::new(),
+        about: Vec::new(),
+        what: what.to_owned(),
+        otherwise: None,
+    }
+}
+
+/// Whether tests and code stand in the same file.
+fn holds_code(material: &Material<'_>, path: &str) -> bool {
+    material.change.paths.iter().any(|changed| changed.path == path && changed.class == Class::Mixed)
 }
 
 impl Comparison {

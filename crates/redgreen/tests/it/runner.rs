@@ -5,6 +5,8 @@ mod go;
 mod javascript;
 mod unittest;
 
+pub(crate) use javascript::node_modules;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,7 +78,7 @@ fn path() -> Option<OsString> {
 }
 
 /// Whether a runner is on this machine; one that is not is named and its test left out.
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     let installed = std::env::split_paths(&path().unwrap_or_default()).any(|folder| folder.join(program).is_file());
     if !installed {
         #[expect(clippy::print_stderr, reason = "a test that is left out says so")]

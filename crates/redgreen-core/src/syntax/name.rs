@@ -1,0 +1,37 @@
+//! Question 9: which names does a file give, and which of them can nobody outside it use?
+
+use super::item::declared;
+use super::language::Language;
+use super::tree::Tree;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name {
+    /// Without what it stands in.
+    pub name: String,
+    pub private: bool,
+}
+
+/// Functions and classes outside tests. Where a language does not say who may use a name, everybody may.
+pub fn names(language: Language, path: &str, source: &str) -> Vec<Name> {
+    let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
+    let code = declared(&tree, path).into_iter().filter(|one| !one.item.in_tests);
+    let named = code.filter_map(|one| {
+        let name = one.node.child("name")?;
+        let head = source.get(one.item.span.start..name.span().start).unwrap_or_default();
+        let private = match language {
+            Language::Python => name.text().starts_with('_') && !name.text().ends_with("__"),
+            Language::Rust => !super::word::has(head, "pub"),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => !super::word::has(head, "export"),
+            Language::Go => name.text().starts_with(|letter: char| !letter.is_uppercase()),
+            Language::Java => super::word::has(head, "private"),
+            Language::Other => false,
+        };
+        Some(Name { name: name.text().to_owned(), private })
+    });
+    named.collect()
+}
+
+/// Whether a name stands in the text as a whole word.
+pub fn mentions(text: &str, name: &str) -> bool {
+    super::word::has(text, name)
+}
