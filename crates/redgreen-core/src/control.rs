@@ -12,7 +12,7 @@ mod stand_in;
 use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::phase::Phase;
-use crate::report::{Outcome, Report, Status, Test};
+use crate::report::{LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick, Suspect};
 use crate::verdict::{Code, Reason};
 
@@ -329,6 +329,9 @@ impl Control {
             let at = error.file.as_deref().unwrap_or_default();
             !material.after.load_errors.is_empty() && self.about.iter().any(|about| about.file == at)
         }) {
+            if !brings_what_is_missing(error) {
+                return Answer::Unknown(self.what.clone());
+            }
             // Everything that the project could still bring is there, and it does not load all the same.
             let said = error.message.lines().next().unwrap_or_default();
             let sentence = format!("the test does not load even with the feature in place: {said}");
@@ -375,6 +378,12 @@ impl Control {
     fn is_about(&self, test: &Test) -> bool {
         self.about.iter().any(|about| about.is(test))
     }
+}
+
+/// A stand-in has every name that is asked of it, except where types are checked: there it has what the code has.
+fn brings_what_is_missing(error: &LoadError) -> bool {
+    let language = Language::of_path(error.file.as_deref().unwrap_or_default());
+    error.kind != LoadErrorKind::MissingSymbol || language == Language::Python || language.is_script()
 }
 
 fn again(material: &Material<'_>, report: &Report) -> Answer {

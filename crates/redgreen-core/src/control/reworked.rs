@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{About, Control, Material, Question, Tree, selection};
 use crate::change::{ChangedPath, Class, Kind};
+use crate::framework::invoke::Selection;
 use crate::report::{Outcome, Report};
 use crate::syntax::{self, Item, ItemChange, Language, Weakness};
 use crate::verdict::{Code, Reason};
@@ -147,20 +148,13 @@ impl Names {
 
 /// The code that the reworked tests are about, with one fault each.
 pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparison> {
-    let mut code: BTreeSet<String> = BTreeSet::new();
-    for file in &reworked.files {
-        let language = Language::of_path(file);
-        let project = syntax::Project { paths: material.paths, packages: material.packages };
-        for import in syntax::imports(language, &(material.before)(file).unwrap_or_default()) {
-            code.extend(syntax::resolve(language, file, &import, project));
-        }
-        code.extend(Some(file.clone()).filter(|file| holds_code(material, file)));
+    let mut code = code_of(material, reworked, &reworked.files);
+    if code.is_empty() {
+        // What is only a help to tests is about what they are about.
+        let tests = material.paths.iter().filter(|path| super::stand_in::is_test(material, path));
+        code = code_of(material, reworked, &tests.take(super::FILES_MAX).cloned().collect::<Vec<_>>());
     }
-    let is_code = |path: &&String| {
-        holds_code(material, path) || !reworked.files.contains(path) && !super::stand_in::is_test(material, path)
-    };
     let mut all = Vec::new();
-    let code: Vec<String> = code.iter().filter(is_code).cloned().collect();
     let each = FAULTS_MAX.checked_div(code.len()).unwrap_or(FAULTS_MAX).max(1);
     for path in &code {
         let Some(source) = (material.now)(path) else { continue };
@@ -169,7 +163,7 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
             let Some(text) = mutant.apply(&source) else { continue };
             let what = format!("{path}:{}: {}", mutant.line, mutant.description);
             let old = with_old_tests(material, reworked, Some((path, &text)), &what);
-            let (edits, selection) = (vec![(path.clone(), text)], selection(&changed_now(material)));
+            let (edits, selection) = (vec![(path.clone(), text)], choice(&changed_now(material), material.now));
             let new = Control { edits, selection, ..old.clone() };
             all.push(Comparison { old, new });
         }
@@ -204,12 +198,39 @@ fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&
         question: Question::Mutant,
         tree: Tree::Head,
         edits,
-        selection: selection(&reworked.files),
+        selection: choice(&reworked.files, material.before),
         variables: Vec::new(),
         about: Vec::new(),
         what: what.to_owned(),
         otherwise: None,
     }
+}
+
+/// The code that test files import.
+fn code_of(material: &Material<'_>, reworked: &Reworked, tests: &[String]) -> Vec<String> {
+    let mut code: BTreeSet<String> = BTreeSet::new();
+    for file in tests {
+        let language = Language::of_path(file);
+        let project = syntax::Project { paths: material.paths, packages: material.packages };
+        let source = (material.before)(file).or_else(|| (material.now)(file)).unwrap_or_default();
+        for import in syntax::imports(language, &source) {
+            code.extend(syntax::resolve(language, file, &import, project));
+        }
+        code.extend(Some(file.clone()).filter(|file| holds_code(material, file)));
+    }
+    let is_code = |path: &String| {
+        holds_code(material, path) || !reworked.files.contains(path) && !super::stand_in::is_test(material, path)
+    };
+    code.into_iter().filter(is_code).collect()
+}
+
+/// Helpers have no tests of their own to be run; all that may use them are.
+fn choice(files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Selection {
+    let has_tests = |file: &String| {
+        let source = read(file).unwrap_or_default();
+        syntax::items(Language::of_path(file), file, &source).iter().any(|item| item.is_test)
+    };
+    if files.iter().all(has_tests) { selection(files) } else { Selection::All }
 }
 
 /// Whether tests and code stand in the same file.

@@ -292,6 +292,22 @@ fn reworked_tests_are_sorted() {
 }
 
 #[test]
+fn fixtures_that_wait_to_be_asked_for_are_told_from_hooks() {
+    for (source, expected) in [
+        ("import pytest\n\n\n@pytest.fixture\ndef basket():\n    return []\n", true),
+        ("\"\"\"Fixtures.\"\"\"\nimport pytest\n\n\n@pytest.fixture(scope=\"module\")\ndef a():\n    return b()\n\n\ndef b():\n    return 1\n", true),
+        ("import pytest\n\n\n@pytest.fixture(autouse=True)\ndef a():\n    return 1\n", false),
+        ("import pytest\n\n\n@pytest.fixture\ndef tmp_path():\n    return 1\n", false),
+        ("def pytest_collection_modifyitems(items):\n    items.clear()\n", false),
+        ("collect_ignore = [\"test_a.py\"]\n", false),
+        ("import builtins\nbuiltins.len = lambda x: 3\n", false),
+        ("import a\n\nif True:\n    a.f = 1\n", false),
+    ] {
+        assert_eq!(syntax::only_fixtures(source), expected, "{source}");
+    }
+}
+
+#[test]
 fn more_tests_are_told_from_changed_ones() {
     const PYTHON: &str = "import a\n\n\ndef test_a():\n    assert a.f() == 1\n";
     const SCRIPT: &str = "import { f } from \"./a\";\n\ntest(\"a\", () => {\n  expect(f()).toBe(1);\n});\n";
