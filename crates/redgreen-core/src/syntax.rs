@@ -40,7 +40,7 @@ pub use inert::{INERT_LOG, INERT_VALUE, inert_stub};
 pub use item::{Item, Marker, items};
 pub use language::{ItemKind, Language};
 pub use mutants::{Mutant, mutants};
-pub use name::{Name, mentions, names, only_fixtures};
+pub use name::{Name, mentions, names, only_fixtures, renamed};
 pub use overlay::overlay_tests;
 pub use perturb::{Edit, Extent, How, Perturbations, Perturbed, Pick, impossible, perturb};
 pub use resolve::{Package, Project, package_name, resolve};

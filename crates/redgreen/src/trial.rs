@@ -66,6 +66,8 @@ pub struct Charge<'a> {
     /// Trees.
     pub base: &'a str,
     pub head: &'a str,
+    /// The tree before the base: what failed there already is not RED's doing. Asked only where nobody remembers.
+    pub earlier: Option<&'a str>,
     /// What is known of the base; found out where it is not.
     pub before: Option<Report>,
     /// The tests RED made fail; `None` when nobody remembers.
@@ -168,10 +170,10 @@ impl<'a> Court<'a> {
             );
             return Ok(self.tried(verdict, change, before));
         }
-        let targets = match &charge.targets {
-            Some(targets) => targets.clone(),
-            None if charge.phase == Phase::Green => change::failing(&before),
-            None => Vec::new(),
+        let targets = match (&charge.targets, charge.phase) {
+            (Some(targets), _) => targets.clone(),
+            (None, Phase::Green) => self.failing_since(&before, charge)?,
+            (None, _) => Vec::new(),
         };
         let reading = Reading::of(self.ground.git, charge)?;
         let reworked = match charge.phase {
@@ -214,6 +216,17 @@ impl<'a> Court<'a> {
             Decision::Refused | Decision::Undecided => after,
         };
         Ok(self.tried(verdict, change, report))
+    }
+
+    /// The tests that fail, without those that failed before RED.
+    fn failing_since(&mut self, before: &Report, charge: &Charge<'_>) -> Result<Vec<String>> {
+        let mut failing = change::failing(before);
+        if let Some(earlier) = charge.earlier.filter(|_| !failing.is_empty()) {
+            self.room.change_to(self.ground.git, earlier, &Options::default())?;
+            let known = change::failing(&self.run(&Selection::All, &[])?);
+            failing.retain(|id| !known.contains(id));
+        }
+        Ok(failing)
     }
 
     fn tried(&self, verdict: Verdict, change: Change, report: Report) -> Tried {
@@ -345,6 +358,8 @@ impl<'a> Court<'a> {
         fs::write(&driver, behaviour::DRIVER).context("write the driver")?;
         let Some(python) = self.python() else { return Ok(Said::default()) };
         let program = self.room.program(python).arg(&driver).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
+        // The order of a set is nobody's behaviour.
+        let program = program.env("PYTHONHASHSEED", "0");
         let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: 8 << 20 };
         let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
         let started = Instant::now();

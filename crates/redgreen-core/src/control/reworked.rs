@@ -72,6 +72,7 @@ fn weakness(weakness: &Weakness) -> &'static str {
 }
 
 pub fn reworked(material: &Material<'_>) -> Reworked {
+    let names = Names::of(material);
     let mut all = Reworked::default();
     let mut removed: Vec<(About, Item)> = Vec::new();
     let mut added: Vec<Item> = Vec::new();
@@ -81,7 +82,7 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
         if !tests || language == Language::Other {
             continue;
         }
-        let old = (material.before)(&changed.path).unwrap_or_default();
+        let old = names.rename(&(material.before)(&changed.path).unwrap_or_default());
         let new = (material.now)(&changed.path).unwrap_or_default();
         if changed.kind != Kind::Added {
             all.files.push(changed.path.clone());
@@ -99,9 +100,8 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
             }
         }
     }
-    let names = Names::of(material);
     let is_dead = |about: &About, item: &Item| {
-        let source = (material.before)(&about.file).unwrap_or_default();
+        let source = names.rename(&(material.before)(&about.file).unwrap_or_default());
         names.explain(source.get(item.span.clone()).unwrap_or_default())
     };
     for (about, item) in removed {
@@ -118,25 +118,40 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
     all
 }
 
-/// What the changed code could do before and can do now: names that only it could use, and all others.
-#[derive(Default)]
+/// The names that the changed code gave before and gives now.
 struct Names {
+    /// Only the code itself could use them, and they are gone.
     gone: BTreeSet<String>,
     kept: BTreeSet<String>,
+    /// The same code under another name.
+    renamed: Vec<(String, String)>,
 }
 
 impl Names {
     fn of(material: &Material<'_>) -> Self {
-        let (mut private, mut kept) = (BTreeSet::new(), BTreeSet::new());
+        let (mut old, mut new) = (Vec::new(), Vec::new());
         let code = |changed: &&ChangedPath| matches!(changed.class, Class::Implementation | Class::Mixed);
         for changed in material.change.paths.iter().filter(code) {
             let language = Language::of_path(&changed.path);
             let names = |source: Option<String>| syntax::names(language, &changed.path, &source.unwrap_or_default());
-            private.extend(names((material.before)(&changed.path)).into_iter().filter(|name| name.private));
-            kept.extend(names((material.now)(&changed.path)).into_iter().map(|name| name.name));
+            old.extend(names((material.before)(&changed.path)));
+            new.extend(names((material.now)(&changed.path)));
         }
-        let gone = private.into_iter().map(|name| name.name).filter(|name| !kept.contains(name)).collect();
-        Self { gone, kept }
+        let kept: BTreeSet<String> = new.iter().map(|name| name.name.clone()).collect();
+        let lost: Vec<&syntax::Name> = old.iter().filter(|name| !kept.contains(&name.name)).collect();
+        let is_new = |name: &&syntax::Name| !old.iter().any(|known| known.name == name.name);
+        let twin = |name: &&syntax::Name| {
+            let twin = new.iter().filter(is_new).find(|new| new.body_hash == name.body_hash)?;
+            Some((name.name.clone(), twin.name.clone()))
+        };
+        let renamed: Vec<(String, String)> = lost.iter().filter_map(twin).collect();
+        let gone = lost.iter().filter(|name| name.private && !renamed.iter().any(|(old, _)| *old == name.name));
+        Self { gone: gone.map(|name| name.name.clone()).collect(), renamed, kept }
+    }
+
+    /// A test of before, with the names of now.
+    fn rename(&self, test: &str) -> String {
+        self.renamed.iter().fold(test.to_owned(), |text, (old, new)| syntax::renamed(&text, old, new))
     }
 
     /// Whether a test is about nothing but private code that is gone.
@@ -178,10 +193,11 @@ pub fn old_tests(material: &Material<'_>, reworked: &Reworked) -> Control {
 }
 
 fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&str, &str)>, what: &str) -> Control {
+    let names = Names::of(material);
     let mut edits: Vec<(String, String)> = Vec::new();
     edits.extend(fault.map(|(path, text)| (path.to_owned(), text.to_owned())));
     for file in &reworked.files {
-        let Some(old) = (material.before)(file) else { continue };
+        let Some(old) = (material.before)(file).map(|old| names.rename(&old)) else { continue };
         if !holds_code(material, file) {
             edits.push((file.clone(), old));
             continue;

@@ -273,6 +273,22 @@ fn reworked_tests_are_sorted() {
             vec![("test_a.py", ""), ("a.py", only_f)],
             "lost test_a, dead test_g",
         ),
+        (
+            vec![("test_a.py", TESTS), ("a.py", CODE)],
+            vec![
+                ("test_a.py", &*TESTS.replace("f(1)", "first(1)")),
+                ("a.py", &*CODE.replace("def f", "def first")),
+            ],
+            "",
+        ),
+        (
+            vec![("test_a.py", TESTS), ("a.py", CODE)],
+            vec![
+                ("test_a.py", &*TESTS.replace("f(1) == 1", "first(1) == 2")),
+                ("a.py", &*CODE.replace("def f", "def first")),
+            ],
+            "lost test_a",
+        ),
         (vec![("src/lib.rs", rust)], vec![("src/lib.rs", no_g)], "dead tests::b"),
         (vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g").as_str())], vec![("src/lib.rs", no_g)], "lost tests::b"),
     ] {

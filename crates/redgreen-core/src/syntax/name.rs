@@ -1,6 +1,6 @@
 //! Question 9: which names does a file give, and which of them can nobody outside it use?
 
-use super::item::declared;
+use super::item::found;
 use super::language::Language;
 use super::tree::Tree;
 
@@ -9,12 +9,14 @@ pub struct Name {
     /// Without what it stands in.
     pub name: String,
     pub private: bool,
+    /// The same for code that differs in layout, comments and names that the file itself gives.
+    pub body_hash: u64,
 }
 
 /// Functions and classes outside tests. Where a language does not say who may use a name, everybody may.
 pub fn names(language: Language, path: &str, source: &str) -> Vec<Name> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
-    let code = declared(&tree, path).into_iter().filter(|one| !one.item.in_tests);
+    let code = found(&tree, path).into_iter().filter(|one| !one.item.in_tests);
     let named = code.filter_map(|one| {
         let name = one.node.child("name")?;
         let head = source.get(one.item.span.start..name.span().start).unwrap_or_default();
@@ -26,9 +28,24 @@ pub fn names(language: Language, path: &str, source: &str) -> Vec<Name> {
             Language::Java => super::word::has(head, "private"),
             Language::Other => false,
         };
-        Some(Name { name: name.text().to_owned(), private })
+        Some(Name { name: name.text().to_owned(), private, body_hash: one.item.body_hash })
     });
     named.collect()
+}
+
+/// The text with another name in place of each that stands there as a whole word.
+pub fn renamed(text: &str, old: &str, new: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(old).filter(|_| !old.is_empty()) {
+        let (before, after) = (rest.get(..at).unwrap_or_default(), rest.get(at + old.len()..).unwrap_or_default());
+        let inside = before.chars().next_back().or(out.chars().next_back()).is_some_and(super::word::is_word)
+            || after.starts_with(super::word::is_word);
+        out.push_str(before);
+        out.push_str(if inside { old } else { new });
+        rest = after;
+    }
+    out + rest
 }
 
 /// Whether a name stands in the text as a whole word.
