@@ -195,7 +195,7 @@ fn other_value(value: &Part<'_>, pick: Pick) -> Option<Edit> {
     let literals = literals(value);
     let mut others = literals.iter().filter_map(|(node, class)| Some((*node, other(*node, *class)?)));
     let changed = match pick {
-        Pick::Last => others.last(),
+        Pick::Last => others.next_back(),
         Pick::First => others.next(),
     };
     if let Some((node, replacement)) = changed {
