@@ -156,12 +156,10 @@ impl<'a> Court<'a> {
         if let Some(before) = &charge.surroundings {
             reasons.extend(environment::changed(before, &self.surroundings, &change));
         }
-        let before = match &charge.before {
-            Some(report) => report.clone(),
-            None => {
-                self.enter(Tree::Base, charge, &Options::default())?;
-                self.run(&Selection::All, &[])?
-            }
+        let (before, targets) = match (&charge.before, &charge.targets) {
+            (Some(report), Some(targets)) => (report.clone(), targets.clone()),
+            (Some(report), None) => (report.clone(), owed(charge.phase, report)),
+            (None, _) => self.recall(charge)?,
         };
         if charge.phase == Phase::Refactor && change.paths.is_empty() {
             let verdict = judge::judge(
@@ -170,11 +168,6 @@ impl<'a> Court<'a> {
             );
             return Ok(self.tried(verdict, change, before));
         }
-        let targets = match (&charge.targets, charge.phase) {
-            (Some(targets), _) => targets.clone(),
-            (None, Phase::Green) => self.failing_since(&before, charge)?,
-            (None, _) => Vec::new(),
-        };
         let reading = Reading::of(self.ground.git, charge)?;
         let reworked = match charge.phase {
             Phase::Refactor => reworked(&reading.material(&change, &before, &targets)),
@@ -218,15 +211,20 @@ impl<'a> Court<'a> {
         Ok(self.tried(verdict, change, report))
     }
 
-    /// The tests that fail, without those that failed before RED.
-    fn failing_since(&mut self, before: &Report, charge: &Charge<'_>) -> Result<Vec<String>> {
-        let mut failing = change::failing(before);
-        if let Some(earlier) = charge.earlier.filter(|_| !failing.is_empty()) {
-            self.room.change_to(self.ground.git, earlier, &Options::default())?;
-            let known = change::failing(&self.run(&Selection::All, &[])?);
-            failing.retain(|id| !known.contains(id));
-        }
-        Ok(failing)
+    /// What RED left when nobody remembers it: the base, and the tree before it for what RED is not to blame for.
+    fn recall(&mut self, charge: &Charge<'_>) -> Result<(Report, Vec<String>)> {
+        self.enter(Tree::Base, charge, &Options::default())?;
+        let base = self.run(&Selection::All, &[])?;
+        let mut targets = owed(charge.phase, &base);
+        let Some(earlier) = charge.earlier.filter(|_| charge.phase == Phase::Green && base.outcome != Outcome::Passed)
+        else {
+            return Ok((base, targets));
+        };
+        self.room.change_to(self.ground.git, earlier, &Options::default())?;
+        let older = self.run(&Selection::All, &[])?;
+        let known = change::failing(&older);
+        targets.retain(|id| !known.contains(id));
+        Ok((judge::carry(&older, &base), targets))
     }
 
     fn tried(&self, verdict: Verdict, change: Change, report: Report) -> Tried {
@@ -524,6 +522,14 @@ impl Texts<'_> {
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         self.read.borrow_mut().insert(key, text.clone());
         text
+    }
+}
+
+/// What has to pass at GREEN, going by what fails.
+fn owed(phase: Phase, base: &Report) -> Vec<String> {
+    match phase {
+        Phase::Green => change::failing(base),
+        Phase::Red | Phase::Refactor | Phase::Plan | Phase::Complete => Vec::new(),
     }
 }
 

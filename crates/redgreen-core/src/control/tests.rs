@@ -126,7 +126,8 @@ fn what_a_run_says_of_the_suite() {
         let ids = ran.iter().map(|test| format!("{}tests/test_a.py::{}", &test[..1], &test[1..]));
         let ran_report = report(&ids.collect::<Vec<_>>());
         let scene = Scene { targets: &[A, B], ..Scene::default() };
-        let phase = if matches!(question, Question::OldCode | Question::Impossible) { Phase::Green } else { Phase::Red };
+        let phase =
+            if matches!(question, Question::OldCode | Question::Impossible) { Phase::Green } else { Phase::Red };
         let answer = scene.ask(phase, |material| control(question, &about, what).weigh(material, &ran_report, calls));
         assert_eq!(shown(&answer), expected, "{question:?} {ran:?}");
     }
@@ -287,7 +288,8 @@ fn expectations_are_made_impossible() {
         ),
     ] {
         let scene = Scene { now: &[(path, source)], targets: &[id], ..Scene::default() };
-        let control = scene.ask(Phase::Green, |material| impossible(material, &[path.to_owned()], Extent::Everything, pick));
+        let control =
+            scene.ask(Phase::Green, |material| impossible(material, &[path.to_owned()], Extent::Everything, pick));
         let control = control.unwrap();
         let text = lines(&control.edits[0].1);
         assert!(text.iter().any(|line| line == expected), "{expected} is not in {text:#?}");
@@ -317,10 +319,7 @@ fn reworked_tests_are_sorted() {
         ),
         (
             vec![("test_a.py", TESTS), ("a.py", CODE)],
-            vec![
-                ("test_a.py", &*TESTS.replace("f(1)", "first(1)")),
-                ("a.py", &*CODE.replace("def f", "def first")),
-            ],
+            vec![("test_a.py", &*TESTS.replace("f(1)", "first(1)")), ("a.py", &*CODE.replace("def f", "def first"))],
             "",
         ),
         (
@@ -332,7 +331,11 @@ fn reworked_tests_are_sorted() {
             "lost test_a",
         ),
         (vec![("src/lib.rs", rust)], vec![("src/lib.rs", no_g)], "dead tests::b"),
-        (vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g").as_str())], vec![("src/lib.rs", no_g)], "lost tests::b"),
+        (
+            vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g").as_str())],
+            vec![("src/lib.rs", no_g)],
+            "lost tests::b",
+        ),
     ] {
         let scene = Scene { before: &before, now: &now, ..Scene::default() };
         let all = scene.ask(Phase::Refactor, reworked);
@@ -353,7 +356,10 @@ fn reworked_tests_are_sorted() {
 fn fixtures_that_wait_to_be_asked_for_are_told_from_hooks() {
     for (source, expected) in [
         ("import pytest\n\n\n@pytest.fixture\ndef basket():\n    return []\n", true),
-        ("\"\"\"Fixtures.\"\"\"\nimport pytest\n\n\n@pytest.fixture(scope=\"module\")\ndef a():\n    return b()\n\n\ndef b():\n    return 1\n", true),
+        (
+            "\"\"\"Fixtures.\"\"\"\nimport pytest\n\n\n@pytest.fixture(scope=\"module\")\ndef a():\n    return b()\n\n\ndef b():\n    return 1\n",
+            true,
+        ),
         ("import pytest\n\n\n@pytest.fixture(autouse=True)\ndef a():\n    return 1\n", false),
         ("import pytest\n\n\n@pytest.fixture\ndef tmp_path():\n    return 1\n", false),
         ("def pytest_collection_modifyitems(items):\n    items.clear()\n", false),

@@ -62,7 +62,9 @@ fn goes_through(test: &Found<'_>, name: &str, key: Option<&str>) -> bool {
             if below.field().is_some_and(|field| DEFINES.contains(&field)) {
                 return false;
             }
-            if above.kind() == language.assert_statement || above.is(language.branches) && below.field() == Some("condition") {
+            if above.kind() == language.assert_statement
+                || above.is(language.branches) && below.field() == Some("condition")
+            {
                 return false;
             }
             if is_call_in_macro(above) {

@@ -58,18 +58,27 @@ pub fn mentions(text: &str, name: &str) -> bool {
 pub fn only_fixtures(source: &str) -> bool {
     /// Given by pytest itself: one of the same name would take its place.
     const GIVEN: [&str; 12] = [
-        "cache", "capfd", "caplog", "capsys", "doctest_namespace", "monkeypatch", "pytestconfig", "recwarn", "request",
-        "subtests", "tmp_path", "tmp_path_factory",
+        "cache",
+        "capfd",
+        "caplog",
+        "capsys",
+        "doctest_namespace",
+        "monkeypatch",
+        "pytestconfig",
+        "recwarn",
+        "request",
+        "subtests",
+        "tmp_path",
+        "tmp_path_factory",
     ];
     let Some(tree) = Tree::parse(Language::Python, source) else { return false };
     let is_plain = |node: super::tree::Node<'_>| match node.kind() {
         "import_statement" | "import_from_statement" | "comment" | "class_definition" => true,
         "expression_statement" => node.named_children().all(|child| child.kind() == "string"),
-        "function_definition" => {
-            node.child("name").is_some_and(|name| !name.text().starts_with("pytest_"))
-        }
+        "function_definition" => node.child("name").is_some_and(|name| !name.text().starts_with("pytest_")),
         "decorated_definition" => {
-            let marks: Vec<&str> = node.children().filter(|one| one.kind() == "decorator").map(|one| one.text()).collect();
+            let marks: Vec<&str> =
+                node.children().filter(|one| one.kind() == "decorator").map(|one| one.text()).collect();
             let name = node.child("definition").and_then(|inner| inner.child("name")).map_or("", |name| name.text());
             marks.iter().all(|mark| mark.starts_with("@pytest.fixture") && !mark.contains("autouse"))
                 && !GIVEN.contains(&name)

@@ -143,7 +143,8 @@ fn play(project: &Project, prepare: impl Fn(&Path)) -> Vec<String> {
                 continue;
             }
             let started = Instant::now();
-            let arguments = ["judge", &step.phase, "--base", &accepted, "--head", &head, "--brief", &feature.brief, "--json"];
+            let arguments =
+                ["judge", &step.phase, "--base", &accepted, "--head", &head, "--brief", &feature.brief, "--json"];
             let mut command = story.command(env!("CARGO_BIN_EXE_redgreen"));
             let said = command.args(arguments).output().unwrap();
             let said = crate::story::Said::of(&arguments.join(" "), &said);
