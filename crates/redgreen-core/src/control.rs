@@ -18,8 +18,8 @@ use crate::verdict::{Code, Reason};
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
 const FILES_MAX: usize = 50;
-/// Faults that are put into the changed lines.
-const MUTANTS_MAX: usize = 6;
+/// Faults that are put into the changed lines, at most.
+const MUTANTS_MAX: usize = 50;
 
 /// What the questions are made from.
 pub struct Material<'a> {
@@ -131,7 +131,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             question: Question::Again,
             tree: Tree::Head,
             edits: Vec::new(),
-            selection: selection(&files),
+            selection: selection(&files, material.targets),
             variables: Vec::new(),
             about: Vec::new(),
             what: "the new tests, once more".to_owned(),
@@ -144,7 +144,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             question: Question::Recording,
             tree: Tree::Head,
             edits: Vec::new(),
-            selection: selection(&files),
+            selection: selection(&files, material.targets),
             // Runners write missing snapshots, except where they take themselves to be in CI.
             variables: vec![("CI", String::new())],
             about: Vec::new(),
@@ -159,7 +159,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             question: Question::Inert,
             tree: Tree::Head,
             edits: stand_ins,
-            selection: selection(&files),
+            selection: selection(&files, material.targets),
             variables: Vec::new(),
             about,
             what: what.to_owned(),
@@ -226,7 +226,7 @@ fn green(material: &Material<'_>) -> Vec<Control> {
             question: Question::OldCode,
             tree: Tree::Base,
             edits: Vec::new(),
-            selection: selection(&files),
+            selection: selection(&files, material.targets),
             variables: Vec::new(),
             about: Vec::new(),
             what: "the tests of RED on the code before".to_owned(),
@@ -273,7 +273,7 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: P
         question: Question::Impossible,
         tree: Tree::Head,
         edits,
-        selection: selection(files),
+        selection: selection(files, material.targets),
         variables: Vec::new(),
         about,
         what: what.to_owned(),
@@ -296,7 +296,7 @@ fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Control> {
                 question: Question::Mutant,
                 tree: Tree::Head,
                 edits: vec![(changed.path.clone(), text)],
-                selection: selection(files),
+                selection: selection(files, material.targets),
                 variables: Vec::new(),
                 about: Vec::new(),
                 what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
@@ -329,7 +329,7 @@ impl Control {
             let at = error.file.as_deref().unwrap_or_default();
             !material.after.load_errors.is_empty() && self.about.iter().any(|about| about.file == at)
         }) {
-            if !brings_what_is_missing(error) {
+            if !brings_what_is_missing(material, error) {
                 return Answer::Unknown(self.what.clone());
             }
             // Everything that the project could still bring is there, and it does not load all the same.
@@ -380,10 +380,20 @@ impl Control {
     }
 }
 
-/// A stand-in has every name that is asked of it, except where types are checked: there it has what the code has.
-fn brings_what_is_missing(error: &LoadError) -> bool {
-    let language = Language::of_path(error.file.as_deref().unwrap_or_default());
-    error.kind != LoadErrorKind::MissingSymbol || language == Language::Python || language.is_script()
+/// A stand-in has every name that is asked of it, except where types are checked: there it has what the code has, and
+/// only what can never be a part of the project is known to be wrong.
+fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
+    const FOREIGN: [&str; 3] = ["unlinked crate", "undeclared crate", "can't find crate"];
+    let file = error.file.as_deref().unwrap_or_default();
+    let language = Language::of_path(file);
+    if error.kind != LoadErrorKind::MissingSymbol || language == Language::Python || language.is_script() {
+        return true;
+    }
+    let name = error.message.rsplit('`').nth(1).unwrap_or_default();
+    // In `tests` every program stands alone: its first names are those of crates.
+    let alone = file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/");
+    let planned = !alone && stand_in::is_expected(name, file, material);
+    FOREIGN.iter().any(|words| error.message.contains(words)) && !planned
 }
 
 fn again(material: &Material<'_>, report: &Report) -> Answer {
@@ -504,10 +514,10 @@ fn is_target(material: &Material<'_>, file: &str, item: &str) -> bool {
     material.targets.iter().filter_map(|id| material.after.test(id)).any(|test| about.is(test))
 }
 
-/// Cargo builds everything anyway, and its unit tests have no file of their own to be chosen by.
-fn selection(files: &[String]) -> Selection {
-    let choosable = !files.is_empty() && files.iter().all(|file| !file.ends_with(".rs"));
-    if choosable { Selection::Files(files.to_vec()) } else { Selection::All }
+/// The files that hold the tests. A doc test has no name that rustdoc could be given, so that all are run.
+fn selection(files: &[String], targets: &[String]) -> Selection {
+    let documented = targets.iter().any(|id| id.contains("/doc::"));
+    if files.is_empty() || documented { Selection::All } else { Selection::Files(files.to_vec()) }
 }
 
 #[cfg(test)]

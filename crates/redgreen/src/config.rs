@@ -31,6 +31,7 @@ pub struct File {
     pub timeout: Timeouts,
     pub budget: Budgets,
     pub worktree: Worktree,
+    pub test: Test,
     pub lint: Lint,
     pub agent: AgentChoice,
 }
@@ -67,6 +68,25 @@ pub struct Worktree {
     pub link: Vec<PathBuf>,
     /// Command lines, run in the worktree in order.
     pub setup: Vec<String>,
+}
+
+/// How tests are run for a verdict.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Test {
+    pub fence: Fence,
+    /// How many faults are put into the changed lines, to see whether the tests notice; 0 for none.
+    pub mutants: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fence {
+    /// The strongest this machine allows.
+    #[default]
+    Auto,
+    /// None: tests see the network and all files. The verdict says so.
+    None,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

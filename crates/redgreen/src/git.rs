@@ -49,4 +49,5 @@ pub struct Git {
     /// The folder that all checkouts of the repository share, usually `<root>/.git`.
     pub common_dir: PathBuf,
     shallow: bool,
+    listed: tree::Listings,
 }

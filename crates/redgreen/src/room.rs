@@ -14,6 +14,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -104,6 +105,8 @@ pub struct Room {
     place: PathBuf,
     layout: Layout,
     surroundings: Surroundings,
+    /// Trees that were read and checked.
+    known: Vec<(String, Rc<Manifest>)>,
     pub facts: RoomFacts,
 }
 
@@ -128,7 +131,7 @@ impl Room {
         }
         let packages = surroundings.dependencies.folders.iter().filter_map(|folder| folder.place.clone()).collect();
         let layout = Layout::new(place.join("tree"), packages).with_context(act)?;
-        let mut room = Self { place, layout, surroundings, facts: RoomFacts::default() };
+        let mut room = Self { place, layout, surroundings, known: Vec::new(), facts: RoomFacts::default() };
         room.change_to(git, tree, options)?;
         Ok(room)
     }
@@ -136,21 +139,21 @@ impl Room {
     /// Makes it the room of another tree. Only files that differ, or that a run changed, are written again; what a run
     /// left behind is removed.
     pub fn change_to(&mut self, git: &Git, tree: &str, options: &Options) -> Result<()> {
-        let candidate = read(git, tree)?;
-        let base = options.base.as_deref().map(|base| read(git, base)).transpose()?;
-        let mut trees: Vec<(&str, Manifest)> = Vec::new();
+        let candidate = self.read(git, tree)?;
+        let base = options.base.as_deref().map(|base| self.read(git, base)).transpose()?;
+        let mut trees: Vec<(&str, Rc<Manifest>)> = Vec::new();
         for frozen in &options.frozen {
             if !trees.iter().any(|(known, _)| *known == frozen.tree) {
-                trees.push((&frozen.tree, read(git, &frozen.tree)?));
+                trees.push((&frozen.tree, self.read(git, &frozen.tree)?));
             }
         }
         let overlay = |frozen: &'_ Frozen| {
             let (_, from) = trees.iter().find(|(known, _)| *known == frozen.tree)?;
-            Some((frozen.path.clone(), from))
+            Some((frozen.path.clone(), from.as_ref()))
         };
         let overlays: Vec<_> = options.frozen.iter().filter_map(overlay).collect();
         let overlays: Vec<_> = overlays.iter().map(|(path, from)| Overlay { path, from }).collect();
-        let composed = compose::compose(&candidate, base.as_ref(), &overlays, &options.removed);
+        let composed = compose::compose(&candidate, base.as_deref(), &overlays, &options.removed);
         let laid = self.layout.apply(git, composed.files).context("lay out the room")?;
         let mut dropped = composed.dropped;
         dropped.extend(laid.covered.into_iter().map(|path| Dropped { path, why: Why::InTheWay }));
@@ -169,6 +172,15 @@ impl Room {
             written: laid.written,
         };
         Ok(())
+    }
+
+    fn read(&mut self, git: &Git, tree: &str) -> Result<Rc<Manifest>> {
+        if let Some((_, known)) = self.known.iter().find(|(known, _)| known == tree) {
+            return Ok(Rc::clone(known));
+        }
+        let manifest = Rc::new(manifest::checked(tree, git.tree_files(tree)?.to_vec())?);
+        self.known.push((tree.to_owned(), Rc::clone(&manifest)));
+        Ok(manifest)
     }
 
     /// The root of the tree.
@@ -291,17 +303,19 @@ impl Room {
 
     /// A folder to lay packages over, or links to them where that cannot be done.
     fn place_dependencies(&self, sandbox: &Sandbox) -> Result<()> {
-        for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.is_dir()) {
+        for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.exists()) {
             let Some(below) = &folder.place else { continue };
             let place = self.folder().join(below);
             let act = || format!("bring in {}", below.display());
             // An earlier run may have put something of its own here.
-            if place.is_symlink() {
+            if place.is_symlink() || place.is_file() {
                 fs::remove_file(&place).with_context(act)?;
             }
             crate::git::remove_folder(&place).with_context(act)?;
             fs::create_dir_all(place.parent().unwrap_or(&self.place)).with_context(act)?;
-            if folder.is_scribbled_in() {
+            if folder.from.is_file() {
+                fs::copy(&folder.from, &place).with_context(act)?;
+            } else if folder.is_scribbled_in() {
                 fs::create_dir(&place).with_context(act)?;
                 for entry in fs::read_dir(&folder.from).with_context(act)? {
                     let entry = entry.with_context(act)?;
@@ -346,8 +360,4 @@ pub fn build_folder(root: &Path, room: &Path, trust: Trust<'_>, tools: &Tools) -
     let mut name = manifest::hex(&hash.finalize());
     name.truncate(16);
     root.join(name)
-}
-
-fn read(git: &Git, tree: &str) -> Result<Manifest> {
-    manifest::checked(tree, git.tree_files(tree)?)
 }

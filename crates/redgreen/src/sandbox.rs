@@ -152,6 +152,12 @@ impl Sandbox {
         Ok(HERE.get_or_init(|| Self::probe(&helper)))
     }
 
+    /// No fence at all: only the end of all processes is seen to.
+    pub fn open() -> Result<Self> {
+        let helper = std::env::current_exe().context("find our own program")?;
+        Ok(Self { by: Means::Nothing, helper, tool: None, passed_over: vec!["the configuration wants none".to_owned()] })
+    }
+
     /// The strongest means that works here, tried with `helper`, a file of this program.
     pub fn probe(helper: &Path) -> Self {
         let mut passed_over = Vec::new();

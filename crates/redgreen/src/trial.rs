@@ -33,11 +33,14 @@ use crate::runner::{self, Place, Settings, Suite};
 use crate::sandbox::{Network, Sandbox};
 
 
-pub use environment::Surrounding;
+pub(crate) use change::change;
+pub use environment::{Seen, Surrounding};
 pub use memory::{Memory, Remembered};
 
 /// How often a test that broke is tried again before it is blamed.
 const FLAKE_TRIES: usize = 5;
+/// Faults put into the changed lines, unless the project wants another number.
+const MUTANTS: usize = 6;
 /// For the faults put into the changed lines: at most this long, or a share of what the suite took.
 const MUTANTS_WALL: Duration = Duration::from_secs(2);
 /// What a fault may take beyond twice the usual time.
@@ -56,6 +59,8 @@ pub struct Ground<'a> {
     /// Ours: rooms and build output.
     pub workshop: &'a Path,
     pub environment: &'a config::Environment,
+    /// The project's settings.
+    pub file: &'a config::File,
     pub stop: &'a Stop,
 }
 
@@ -73,7 +78,7 @@ pub struct Charge<'a> {
     /// The tests RED made fail; `None` when nobody remembers.
     pub targets: Option<Vec<String>>,
     /// The surroundings when the base was accepted.
-    pub surroundings: Option<environment::Seen>,
+    pub surroundings: Option<Seen>,
     pub brief: &'a str,
     pub timeout: Duration,
 }
@@ -85,7 +90,7 @@ pub struct Tried {
     pub change: Change,
     /// What the next phase is compared with.
     pub report: Report,
-    pub surroundings: environment::Seen,
+    pub surroundings: Seen,
     /// How the tests were fenced in.
     pub fence: String,
     /// Our own time, without that of the tests.
@@ -95,7 +100,7 @@ pub struct Tried {
 /// Holds the trial.
 pub fn hold(ground: Ground<'_>, charge: Charge<'_>) -> Result<Tried> {
     let started = Instant::now();
-    let mut court = Court::open(ground, &charge)?;
+    let mut court = Court::open(ground, charge.base, charge.head, charge.timeout)?;
     let tried = court.try_candidate(&charge);
     let running = court.running;
     let closed = court.close();
@@ -105,41 +110,62 @@ pub fn hold(ground: Ground<'_>, charge: Charge<'_>) -> Result<Tried> {
     Ok(tried)
 }
 
+/// Runs all tests of a tree in the clean room: what is seen before anyone worked.
+pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Remembered> {
+    let mut court = Court::open(ground, tree, tree, timeout)?;
+    let report = court.run(&Selection::All, &[]);
+    let surroundings = court.surroundings.clone();
+    court.close()?;
+    Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
+}
+
 struct Court<'a> {
     ground: Ground<'a>,
-    sandbox: &'static Sandbox,
+    sandbox: Sandbox,
     room: Room,
     suite: Suite,
     timeout: Duration,
     /// Build output of accepted trees, and of this candidate.
     builds: Option<(PathBuf, PathBuf)>,
-    surroundings: environment::Seen,
+    surroundings: Seen,
     running: Duration,
     _lock: fs::File,
 }
 
 impl<'a> Court<'a> {
-    fn open(ground: Ground<'a>, charge: &Charge<'_>) -> Result<Self> {
-        let sandbox = Sandbox::here()?;
+    fn open(ground: Ground<'a>, base: &str, head: &str, timeout: Duration) -> Result<Self> {
+        let sandbox = match ground.file.test.fence {
+            config::Fence::Auto => Sandbox::here()?.clone(),
+            config::Fence::None => Sandbox::open()?,
+        };
         let (place, lock) = free_room(&ground.workshop.join("rooms"))?;
-        let found = environment::look(ground, charge.head)?;
+        let found = environment::look(ground, head)?;
         let surroundings = found.seen;
         let around = Surroundings { ..found.surroundings };
         let builds = around.tools.get("cargo").map(|_| {
             let root = ground.workshop.join("builds");
             let folder = |trust| build_folder(&root, &place, trust, &around.tools);
-            (folder(Trust::Accepted), folder(Trust::Candidate(charge.head)))
+            (folder(Trust::Accepted), folder(Trust::Candidate(head)))
         });
-        let options = Options { base: Some(charge.base.to_owned()), ..Options::default() };
+        let options = Options { base: Some(base.to_owned()), ..Options::default() };
         let around = Surroundings { build: builds.as_ref().map(|(accepted, _)| accepted.clone()), ..around };
-        let room = Room::materialise(ground.git, charge.head, &place, &options, around)?;
-        let suite = runner::detect(room.folder())?;
+        let mut room = Room::materialise(ground.git, head, &place, &options, around)?;
+        let suite = match runner::detect(room.folder()) {
+            Ok(suite) => suite,
+            // The candidate may have taken the manifest away; what the tests are is known from before.
+            Err(error) => {
+                room.change_to(ground.git, base, &Options::default())?;
+                let suite = runner::detect(room.folder()).map_err(|_| error)?;
+                room.change_to(ground.git, head, &options)?;
+                suite
+            }
+        };
         Ok(Self {
             ground,
             sandbox,
             room,
             suite,
-            timeout: charge.timeout,
+            timeout,
             builds,
             surroundings,
             running: Duration::ZERO,
@@ -150,7 +176,7 @@ impl<'a> Court<'a> {
     fn try_candidate(&mut self, charge: &Charge<'_>) -> Result<Tried> {
         let git = self.ground.git;
         let frameworks: Vec<_> = self.suite.frameworks().collect();
-        let change = change::change(git, charge.phase, charge.base, charge.head, &frameworks)?;
+        let change = change(git, charge.phase, charge.base, charge.head, &frameworks)?;
         let mut reasons = change::configuration(git, charge.phase, charge.base, charge.head, &change)?;
         reasons.extend(environment::planted(git, &self.room.facts, charge.head, &change)?);
         if let Some(before) = &charge.surroundings {
@@ -228,7 +254,7 @@ impl<'a> Court<'a> {
     }
 
     fn tried(&self, verdict: Verdict, change: Change, report: Report) -> Tried {
-        let fence = self.room.fence(self.sandbox, Network::Loopback);
+        let fence = self.room.fence(&self.sandbox, Network::Loopback);
         let fence = self.sandbox.held(&fence).to_string();
         Tried { verdict, change, report, surroundings: self.surroundings.clone(), fence, own: Duration::ZERO }
     }
@@ -241,9 +267,10 @@ impl<'a> Court<'a> {
         let mut unnoticed = Vec::new();
         let budget = MUTANTS_WALL.max(Duration::from_millis(material.after.wall_ms / 4));
         let mut spent = Duration::ZERO;
+        let most = self.ground.file.test.mutants.unwrap_or(MUTANTS);
         for control in control::controls(material) {
             let is_mutant = control.question == Question::Mutant;
-            if is_mutant && spent >= budget {
+            if is_mutant && (spent >= budget || mutants.1 >= most) {
                 break;
             }
             // A fault may well make a loop endless; that is noticed, too.
@@ -361,7 +388,7 @@ impl<'a> Court<'a> {
         let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: 8 << 20 };
         let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
         let started = Instant::now();
-        let output = self.room.run(self.sandbox, &program, &request)?.output;
+        let output = self.room.run(&self.sandbox, &program, &request)?.output;
         self.running += started.elapsed();
         Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
     }
@@ -448,7 +475,7 @@ impl<'a> Court<'a> {
         };
         let started = Instant::now();
         let report =
-            self.suite.run(Place::Room(&self.room, self.sandbox), selection, &settings, self.ground.stop);
+            self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
         self.running += started.elapsed();
         report
     }

@@ -246,7 +246,7 @@ fn choice(files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Selection 
         let source = read(file).unwrap_or_default();
         syntax::items(Language::of_path(file), file, &source).iter().any(|item| item.is_test)
     };
-    if files.iter().all(has_tests) { selection(files) } else { Selection::All }
+    if files.iter().all(has_tests) { selection(files, &[]) } else { Selection::All }
 }
 
 /// Whether tests and code stand in the same file.
@@ -268,6 +268,6 @@ impl Comparison {
 /// Test files of the candidate that changed.
 fn changed_now(material: &Material<'_>) -> Vec<String> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
-    let tests = changed.filter(|changed| matches!(changed.class, Class::Test | Class::MoreTests));
+    let tests = changed.filter(|changed| matches!(changed.class, Class::Test | Class::MoreTests | Class::Mixed));
     tests.map(|changed| changed.path.clone()).collect()
 }

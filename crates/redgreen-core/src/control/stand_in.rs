@@ -124,7 +124,7 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
 
 /// A new module of the project and not a package nobody has: the brief, the name of the test file or of the project
 /// speaks of it.
-fn is_expected(module: &str, from: &str, material: &Material<'_>) -> bool {
+pub(super) fn is_expected(module: &str, from: &str, material: &Material<'_>) -> bool {
     let words = |text: &str| -> Vec<String> {
         let parts = text.split(|letter: char| !letter.is_alphanumeric());
         parts.filter(|part| part.len() > 2).map(str::to_lowercase).collect()

@@ -134,6 +134,38 @@ fn what_a_run_says_of_the_suite() {
 }
 
 #[test]
+fn what_does_not_load_with_stand_ins_is_missing_or_foreign() {
+    for (file, message, expected) in [
+        ("tests/test_a.py", "No module named 'numpi'", "wrong: red.unrelated_symbol -"),
+        (
+            "tests/a.rs",
+            "unresolved import `chrono`: use of unresolved module or unlinked crate `chrono`",
+            "wrong: red.unrelated_symbol -",
+        ),
+        ("src/lib.rs", "use of unresolved module or unlinked crate `chrono`", "wrong: red.unrelated_symbol -"),
+        ("src/lib.rs", "use of unresolved module or unlinked crate `basket`", "unknown: stubs"),
+        ("tests/a.rs", "no method named `pop` found for struct `Queue`", "unknown: stubs"),
+        ("tests/a.rs", "unresolved import `roman::basket`: could not find `basket` in `roman`", "unknown: stubs"),
+    ] {
+        let error = LoadError {
+            stage: crate::report::Stage::Build,
+            file: Some(file.to_owned()),
+            line: None,
+            kind: LoadErrorKind::MissingSymbol,
+            code: None,
+            message: message.to_owned(),
+        };
+        let broken = Report { load_errors: vec![error], ..report::<&str>(&[]) };
+        let scene = Scene { brief: "Add a basket", ..Scene::default() };
+        let answer = scene.ask(Phase::Red, |material| {
+            let material = Material { after: &broken, ..*material };
+            control(Question::Inert, &[(file, "a")], "stubs").weigh(&material, &broken, "")
+        });
+        assert_eq!(shown(&answer), expected, "{message}");
+    }
+}
+
+#[test]
 fn wrong_is_what_is_wrong_both_times() {
     let wrong = |tests: &[&str]| {
         Answer::Wrong(tests.iter().map(|test| Reason::plain(Code::GreenNotDiscriminating).test(test)).collect())

@@ -1,25 +1,24 @@
 //! Finding out: the suite and the linters are run, and the mind rules on what they showed.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use redgreen_core::change::{self, Change, ChangedPath, Class, Kind};
+use redgreen_core::change::{Change, Class};
 use redgreen_core::event::{Event, Kept, Planning};
-use redgreen_core::framework::invoke::Selection;
-use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Exit, Outcome, Report};
-use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::test_list;
 use redgreen_core::verdict::{Decision, Verdict};
 
 use super::turning::{last_lines, write};
 use super::{Engine, elapsed_ms};
 use crate::failure::Failure;
-use crate::git::{Status, Worktree};
+use crate::git::Worktree;
 use crate::process::{Limits, Program};
-use crate::runner::{self, Settings, Suite};
+use crate::runner::{self, Suite};
+use crate::trial::{self, Charge, Ground, Memory, Remembered};
 
 const LINT_OUTPUT_BYTES_MAX: usize = 64 << 10;
 
@@ -28,7 +27,11 @@ impl Engine<'_> {
     pub(super) fn measure(&mut self) -> Result<Event> {
         let started = Instant::now();
         let timeout = Duration::from_millis(self.state.run.policy.red_timeout_ms);
-        let report = self.run_suite(timeout)?;
+        let folder = self.worktree().path;
+        let tree = self.state.expected_tree().to_owned();
+        let measured = trial::measure(self.ground(&folder), &tree, timeout)?;
+        self.memory().keep(&tree, &measured)?;
+        let report = measured.report;
         let usable = match report.outcome {
             Outcome::Passed | Outcome::Failed | Outcome::Errored | Outcome::Skipped | Outcome::NoTests => true,
             // At RED of an adopted run the new test may not compile yet.
@@ -45,8 +48,13 @@ impl Engine<'_> {
     pub(super) fn judge(&mut self, phase: Phase, answer: &str, timeout: Duration) -> Result<Event> {
         let started = Instant::now();
         let tree = self.state.expected_tree().to_owned();
-        let change = self.change(phase, &tree)?;
+        let head = self.state.progress.head.tree.clone();
         if phase == Phase::Plan {
+            let suite = runner::detect(&self.worktree().path);
+            // Nothing is found when the agent took the manifest away; the names of tests are still known.
+            let frameworks: Vec<_> =
+                suite.as_ref().map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
+            let change = trial::change(&self.project.git, phase, &head, &tree, &frameworks)?;
             let (verdict, planned) = self.judge_plan(answer, &tree, &change)?;
             return Ok(Event::Judged {
                 phase,
@@ -57,22 +65,31 @@ impl Engine<'_> {
             });
         }
         let before = self.accepted_report()?;
-        if phase == Phase::Refactor && change.paths.is_empty() {
+        let memory = self.memory();
+        let folder = self.worktree().path;
+        let targets = self.state.progress.targets.clone();
+        let charge = Charge {
+            phase,
+            base: &head,
+            head: &tree,
+            earlier: None,
+            before: Some(before),
+            targets: (phase == Phase::Green).then_some(targets),
+            surroundings: memory.recall(&head)?.map(|known| known.surroundings),
+            brief: &self.words(),
+            timeout,
+        };
+        let tried = trial::hold(self.ground(&folder), charge)?;
+        let verdict = tried.verdict;
+        if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.
-            let evidence = Evidence { change: &change, before: &before, after: &before, targets: &[] };
-            let verdict = judge::judge(phase, evidence);
             return Ok(Event::Judged { phase, verdict, report: None, planned: None, took_ms: elapsed_ms(started) });
         }
-        let after = self.run_suite(timeout)?;
-        self.sweep(&tree)?;
-        let targets = self.state.progress.targets.clone();
-        let verdict =
-            judge::judge(phase, Evidence { change: &change, before: &before, after: &after, targets: &targets });
-        let report = match verdict.decision {
-            Decision::Accepted => self.keep_report(&judge::carry(&before, &after), phase.as_str())?,
-            Decision::Refused | Decision::Undecided => self.keep_report(&after, phase.as_str())?,
-        };
-        let report = Some(report);
+        if verdict.decision == Decision::Accepted {
+            let (report, targets) = (tried.report.clone(), verdict.targets.clone());
+            memory.keep(&tree, &Remembered { version: 1, report, targets, surroundings: tried.surroundings })?;
+        }
+        let report = Some(self.keep_report(&tried.report, phase.as_str())?);
         Ok(Event::Judged { phase, verdict, report, planned: None, took_ms: elapsed_ms(started) })
     }
 
@@ -88,17 +105,30 @@ impl Engine<'_> {
         Ok(Event::Linted { findings, took_ms: elapsed_ms(started) })
     }
 
-    /// Runs the project's tests on what the worktree holds.
-    pub(super) fn run_suite(&self, timeout: Duration) -> Result<Report> {
-        let folder = self.worktree().path;
-        let settings = Settings {
-            timeout,
-            cargo_target_dir: Some(self.project.cargo_target()),
-            virtual_env: self.project.environment.virtual_env.clone(),
-            path: self.project.environment.path.clone(),
-            variables: Vec::new(),
-        };
-        runner::detect(&folder)?.run(&folder, &Selection::All, &settings, &self.project.stop)
+    /// All that was said about the feature: by the user, and by the plan.
+    fn words(&self) -> String {
+        let request = &self.state.run.brief.request;
+        match &self.state.progress.current {
+            Some(test) => format!("{request}\n{}\n{}\n{}", test.description, test.test_file, test.impl_file),
+            None => request.clone(),
+        }
+    }
+
+    pub(super) fn ground<'a>(&'a self, checkout: &'a Path) -> Ground<'a> {
+        let project = self.project;
+        Ground {
+            git: &project.git,
+            checkout,
+            workshop: &project.workshop,
+            environment: &project.environment,
+            file: &project.file,
+            stop: &project.stop,
+        }
+    }
+
+    /// What was seen when trees were accepted, surroundings included.
+    fn memory(&self) -> Memory {
+        Memory::new(&self.project.workshop)
     }
 
     pub(super) fn accepted_report(&self) -> Result<Report> {
@@ -125,48 +155,6 @@ impl Engine<'_> {
         let planned = test_list::judge(answer, list.as_deref(), &strays);
         let planning = Planning { next: planned.next, completed: planned.completed, pending: planned.pending };
         Ok((planned.verdict, planning))
-    }
-
-    /// What the candidate changes, and what each path is.
-    fn change(&self, phase: Phase, tree: &str) -> Result<Change> {
-        let git = &self.project.git;
-        let head = &self.state.progress.head.tree;
-        let suite = runner::detect(&self.worktree().path);
-        let frameworks: Vec<_> = match &suite {
-            Ok(suite) => suite.frameworks().collect(),
-            // Nothing is found when the agent took the manifest away; the names of tests are still known.
-            Err(_) => Suite::every_framework().collect(),
-        };
-        let mut paths = Vec::new();
-        for changed in git.diff(head, tree)? {
-            let kind = match changed.status {
-                Status::Added => Kind::Added,
-                Status::Deleted => Kind::Deleted,
-                Status::Modified | Status::TypeChanged => Kind::Modified,
-            };
-            let mut class = change::classify(&changed.path, &frameworks);
-            if changed.is_submodule() {
-                class = Class::Submodule;
-            } else if change::needs_a_look(phase, class, kind)
-                && let Some((old, new)) = self.both_versions(head, tree, &changed.path)?
-            {
-                class = change::look_closer(phase, class, &changed.path, &old, &new);
-            }
-            paths.push(ChangedPath { path: changed.path, kind, class });
-        }
-        Ok(Change { paths })
-    }
-
-    /// A file before and after, if it is text of a size that can be read; one that is not there is empty.
-    fn both_versions(&self, old: &str, new: &str, path: &str) -> Result<Option<(String, String)>> {
-        let git = &self.project.git;
-        let mut texts = Vec::new();
-        for tree in [old, new] {
-            let bytes = git.read_file(tree, path)?.unwrap_or_default();
-            let text = (bytes.len() <= SOURCE_BYTES_MAX).then(|| String::from_utf8(bytes).ok()).flatten();
-            texts.extend(text);
-        }
-        Ok(<[String; 2]>::try_from(texts).ok().map(|[old, new]| (old, new)))
     }
 
     /// What tests leave lying about is nobody's work: the worktree holds the candidate again.

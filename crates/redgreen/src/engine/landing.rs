@@ -13,6 +13,7 @@ use redgreen_core::verdict::Decision;
 
 use super::{Engine, now};
 use crate::failure::Failure;
+use crate::trial;
 use crate::git::{Merge, MergeRequest, RefEdit, Settled, Swap};
 
 impl Engine<'_> {
@@ -153,10 +154,9 @@ impl Engine<'_> {
             }
         };
         self.prepare(&head.tree)?;
-        // What is merged for a trial is nobody's work, and not to be salvaged.
-        self.discount_worktree(&self.worktree())?;
-        self.project.git.restore(&self.worktree(), &head, &tree)?;
-        let report = self.run_suite(Duration::from_millis(self.state.run.policy.red_timeout_ms))?;
+        let timeout = Duration::from_millis(self.state.run.policy.red_timeout_ms);
+        let folder = self.worktree().path;
+        let report = trial::measure(self.ground(&folder), &tree, timeout)?.report;
         let before = self.accepted_report()?;
         self.remove_worktree(&self.worktree())?;
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.

@@ -16,6 +16,13 @@ impl Git {
         Ok(files.pop().flatten())
     }
 
+    /// The texts of files, each of a tree and a path; one that is absent or no text is `None`. One process for all.
+    pub fn read_texts(&self, files: &[(&str, &str)]) -> Result<Vec<Option<String>>> {
+        let names: Vec<String> = files.iter().map(|(tree, path)| format!("{tree}:{path}")).collect();
+        let read = self.read_objects(&names)?.into_iter();
+        Ok(read.map(|bytes| bytes.and_then(|bytes| String::from_utf8(bytes).ok())).collect())
+    }
+
     /// The blobs that the names stand for, in their order. One process for all of them.
     pub(super) fn read_objects(&self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
         if names.is_empty() {

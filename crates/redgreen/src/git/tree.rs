@@ -1,6 +1,7 @@
 //! A tree as the list of its files, and their bytes as they are stored: no filter, attribute or line ending applies.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 
@@ -10,6 +11,15 @@ use super::open::path;
 
 /// What is asked for in one call, unless a single file is larger.
 const BYTES_AT_ONCE: u64 = 32 << 20;
+
+/// Trees whose files are kept in mind: two are compared, a third is laid over them.
+const LISTINGS_MAX: usize = 4;
+
+/// The files of the trees that were listed last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listings(Arc<Mutex<Vec<Listing>>>);
+
+type Listing = (String, Arc<Vec<TreeFile>>);
 
 /// A file of a tree; a link and a submodule are files too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +34,21 @@ pub struct TreeFile {
 }
 
 impl Git {
-    /// All files of a tree. One process.
-    pub fn tree_files(&self, tree: &str) -> Result<Vec<TreeFile>> {
+    /// All files of a tree, listed once: a tree's name stands for the same files for ever.
+    pub fn tree_files(&self, tree: &str) -> Result<Arc<Vec<TreeFile>>> {
+        let mut listed = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = listed.iter().find(|(known, _)| known == tree) {
+            return Ok(Arc::clone(known));
+        }
+        let files = Arc::new(self.list(tree)?);
+        if listed.len() >= LISTINGS_MAX {
+            listed.remove(0);
+        }
+        listed.push((tree.to_owned(), Arc::clone(&files)));
+        Ok(files)
+    }
+
+    fn list(&self, tree: &str) -> Result<Vec<TreeFile>> {
         let act = format!("list the files of {tree}");
         let call = self.call(["ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", tree]);
         let answer = call.wall(CHECKOUT_MAX).run(&act)?;

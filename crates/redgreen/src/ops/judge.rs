@@ -89,6 +89,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         checkout: &git.root,
         workshop: &project.workshop,
         environment: &project.environment,
+        file: &project.file,
         stop: &project.stop,
     };
     let earlier = match git.resolve(&format!("{base}~1^{{commit}}"))? {

@@ -86,7 +86,9 @@ impl Dependencies {
     pub fn look(folders: Vec<DependencyFolder>) -> Result<Self> {
         let mut seen = BTreeMap::new();
         for folder in &folders {
-            if folder.from.is_dir() {
+            if folder.from.is_file() {
+                look_at(&folder.from, &mut seen).with_context(|| format!("look at {}", folder.from.display()))?;
+            } else if folder.from.is_dir() {
                 look_into(&folder.from, &mut seen).with_context(|| format!("look into {}", folder.from.display()))?;
             }
         }
@@ -157,23 +159,28 @@ fn look_into(folder: &Path, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
         if LITTER.iter().any(|litter| entry.file_name() == *litter) {
             continue;
         }
-        // Of the entry itself: a link is not followed.
-        let facts = entry.metadata()?;
-        if facts.is_dir() {
+        if entry.file_type()?.is_dir() {
             look_into(&path, seen)?;
-            continue;
+        } else {
+            look_at(&path, seen)?;
         }
-        ensure!(seen.len() < FILES_MAX, "more than {FILES_MAX} files");
-        let content = content(&path, &facts).with_context(|| format!("read {}", path.display()))?;
-        let stamp = Stamp {
-            mode: facts.mode(),
-            size: facts.size(),
-            modified: (facts.mtime(), facts.mtime_nsec()),
-            changed: (facts.ctime(), facts.ctime_nsec()),
-            content,
-        };
-        seen.insert(path, stamp);
     }
+    Ok(())
+}
+
+fn look_at(path: &Path, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
+    ensure!(seen.len() < FILES_MAX, "more than {FILES_MAX} files");
+    // Of the entry itself: a link is not followed.
+    let facts = path.symlink_metadata()?;
+    let content = content(path, &facts).with_context(|| format!("read {}", path.display()))?;
+    let stamp = Stamp {
+        mode: facts.mode(),
+        size: facts.size(),
+        modified: (facts.mtime(), facts.mtime_nsec()),
+        changed: (facts.ctime(), facts.ctime_nsec()),
+        content,
+    };
+    seen.insert(path.to_owned(), stamp);
     Ok(())
 }
 

@@ -62,8 +62,13 @@ fn filter<'a>(selection: &'a Selection, prefix: &str) -> Option<Filter<'a>> {
         Selection::All | Selection::List | Selection::Coverage => Some(Filter::All),
         Selection::One(id) => id.strip_prefix(prefix)?.strip_prefix("::").map(Filter::Exact),
         Selection::Files(paths) => {
-            // `demo/tests/calc` is built from `tests/calc.rs` or `tests/calc/…`; unit tests are in the code's own files.
-            let stem = prefix.split_once('/').map(|(_, target)| target)?;
+            let stem = prefix.split_once('/').map_or("", |(_, target)| target);
+            if stem.is_empty() || stem.starts_with("bin/") {
+                // Unit tests are in the code's own files, any of them.
+                let in_code = |path: &String| path.starts_with("src/") || path.contains("/src/");
+                return paths.iter().any(in_code).then_some(Filter::All);
+            }
+            // `demo/tests/calc` is built from `tests/calc.rs` or `tests/calc/…`.
             let meant = |path: &String| path.contains(&format!("{stem}.rs")) || path.contains(&format!("{stem}/"));
             paths.iter().any(meant).then_some(Filter::All)
         }

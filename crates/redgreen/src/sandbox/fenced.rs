@@ -1,6 +1,6 @@
 //! `redgreen __fenced`: this program, started again to fence itself in and become, or look after, another one.
 //!
-//! `mounts` is the first process of new namespaces and lays out what is seen; `init` starts the program, waits for it,
+//! `tied` ends when we do, killed or not, and becomes the program; `mounts` is the first process of new namespaces and lays out what is seen; `init` starts the program, waits for it,
 //! and ends all that it leaves behind; `rules` takes rights from itself and becomes the program.
 
 use std::ffi::{OsStr, OsString};
@@ -16,7 +16,7 @@ use redgreen_core::report::Exit;
 use rustix::io::Errno;
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper,
-    set_dumpable_behavior, setrlimit, wait,
+    set_dumpable_behavior, set_parent_process_death_signal, setrlimit, wait,
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -43,6 +43,7 @@ const END_GRACE: Duration = Duration::from_millis(200);
 
 /// What the helper is to do.
 pub(super) enum Stage {
+    Tied,
     Mounts(Plan),
     Init,
     Rules(Plan),
@@ -62,6 +63,7 @@ struct Order {
 pub(super) fn stage(helper: &Path, stage: &Stage, fence: &Fence) -> Vec<OsString> {
     let (name, plan) = match stage {
         Stage::Mounts(plan) => ("mounts", Some(plan)),
+        Stage::Tied => ("tied", None),
         Stage::Init => ("init", None),
         Stage::Rules(plan) => ("rules", Some(plan)),
     };
@@ -140,6 +142,10 @@ fn perform(mut words: impl Iterator<Item = OsString>) -> Result<i32> {
     let order = read(words)?;
     let plan = Plan { bare: order.bare, places: order.places };
     match stage.to_str() {
+        Some("tied") => {
+            set_parent_process_death_signal(Some(Signal::KILL)).context("end with who started it")?;
+            Err(become_program(&order.command))
+        }
         Some("mounts") => {
             if order.network == Network::Loopback {
                 mounts::raise_loopback().context("raise the loopback")?;
@@ -150,6 +156,8 @@ fn perform(mut words: impl Iterator<Item = OsString>) -> Result<i32> {
             look_after(&order.command)
         }
         Some("init") => {
+            // Asked to end, it ends the others as well.
+            set_parent_process_death_signal(Some(Signal::TERM)).context("end with who started it")?;
             limit(None, order.file_bytes_max)?;
             look_after(&order.command)
         }

@@ -21,7 +21,8 @@ pub(super) fn wrap(sandbox: &Sandbox, program: &Program, fence: &Fence) -> Resul
             line
         }
         Means::Namespaces => {
-            let mut line = unshare(sandbox, fence);
+            let mut line = stage(helper, &Stage::Tied, fence);
+            line.extend(unshare(sandbox, fence));
             line.extend(stage(helper, &Stage::Mounts(plan), fence));
             line
         }

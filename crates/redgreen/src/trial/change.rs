@@ -22,28 +22,30 @@ pub(crate) fn change(git: &Git, phase: Phase, base: &str, head: &str, frameworks
             Status::Deleted => Kind::Deleted,
             Status::Modified | Status::TypeChanged => Kind::Modified,
         };
-        let mut class = change::classify(&changed.path, frameworks);
-        if changed.is_submodule() {
-            class = Class::Submodule;
-        } else if change::needs_a_look(phase, class, kind)
-            && let Some((old, new)) = both_versions(git, base, head, &changed.path)?
-        {
-            class = change::look_closer(phase, class, &changed.path, &old, &new);
-        }
+        let submodule = changed.is_submodule();
+        let class = if submodule { Class::Submodule } else { change::classify(&changed.path, frameworks) };
         paths.push(ChangedPath { path: changed.path, kind, class });
+    }
+    let looked_at: Vec<&mut ChangedPath> =
+        paths.iter_mut().filter(|changed| change::needs_a_look(phase, changed.class, changed.kind)).collect();
+    let names: Vec<String> = looked_at.iter().map(|changed| changed.path.clone()).collect();
+    let texts = both_versions(git, base, head, &names)?;
+    for (changed, versions) in looked_at.into_iter().zip(texts) {
+        if let Some((old, new)) = versions {
+            changed.class = change::look_closer(phase, changed.class, &changed.path, &old, &new);
+        }
     }
     Ok(Change { paths })
 }
 
 /// What was done to the parts of manifests that tell runners what to do, and to files that only tools read.
 pub(super) fn configuration(git: &Git, phase: Phase, base: &str, head: &str, change: &Change) -> Result<Vec<Reason>> {
+    let manifests = change.paths.iter().filter(|changed| changed.class == Class::Manifest);
+    let manifests: Vec<String> = manifests.map(|changed| changed.path.clone()).collect();
     let mut reasons = Vec::new();
-    for changed in &change.paths {
-        if changed.class == Class::Manifest
-            && let Some((old, new)) = both_versions(git, base, head, &changed.path)?
-        {
-            reasons.extend(change::manifest_ruling(phase, &changed.path, &old, &new));
-        }
+    for (path, versions) in manifests.iter().zip(both_versions(git, base, head, &manifests)?) {
+        let (old, new) = versions.unwrap_or_default();
+        reasons.extend(change::manifest_ruling(phase, path, &old, &new));
     }
     let files = git.tree_files(base)?;
     let known: Vec<&str> = files.iter().filter_map(|file| file.path.to_str()).collect();
@@ -79,13 +81,23 @@ pub(super) fn failing(report: &Report) -> Vec<String> {
     failing.into_iter().map(str::to_owned).collect()
 }
 
-/// A file before and after, if it is text of a size that can be read; one that is not there is empty.
-fn both_versions(git: &Git, old: &str, new: &str, path: &str) -> Result<Option<(String, String)>> {
-    let mut texts = Vec::new();
-    for tree in [old, new] {
-        let bytes = git.read_file(tree, path)?.unwrap_or_default();
-        let text = (bytes.len() <= SOURCE_BYTES_MAX).then(|| String::from_utf8(bytes).ok()).flatten();
-        texts.extend(text);
-    }
-    Ok(<[String; 2]>::try_from(texts).ok().map(|[old, new]| (old, new)))
+/// Files before and after, if they are text of a size that can be read; one that is not there is empty.
+fn both_versions(git: &Git, old: &str, new: &str, paths: &[String]) -> Result<Vec<Option<(String, String)>>> {
+    let asked: Vec<(&str, &str)> = paths.iter().flat_map(|path| [(old, path.as_str()), (new, path.as_str())]).collect();
+    let present = |tree: &str| -> Result<BTreeSet<String>> {
+        let files = git.tree_files(tree)?;
+        Ok(files.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect())
+    };
+    let (in_old, in_new) = (present(old)?, present(new)?);
+    let texts = git.read_texts(&asked)?;
+    let pairs = paths.iter().zip(texts.chunks_exact(2)).map(|(path, pair)| {
+        let [before, after] = pair else { return None };
+        let known = |text: &Option<String>, present: bool| match text {
+            None if present => None,
+            None => Some(String::new()),
+            Some(text) => (text.len() <= SOURCE_BYTES_MAX).then(|| text.clone()),
+        };
+        Some((known(before, in_old.contains(path))?, known(after, in_new.contains(path))?))
+    });
+    Ok(pairs.collect())
 }

@@ -46,6 +46,12 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
     let search = Search { path: &path, folder: ground.checkout, home, refused: &[] };
     let tools = Tools::resolve(TOOLS, &search, ground.stop)?;
     let mut folders = installed(ground, head)?;
+    for place in ground.file.worktree.copy.iter().chain(&ground.file.worktree.link) {
+        let from = ground.checkout.join(place);
+        if from.exists() && !folders.iter().any(|known| known.place.as_ref() == Some(place)) {
+            folders.push(DependencyFolder { place: Some(place.clone()), from: from.canonicalize().unwrap_or(from) });
+        }
+    }
     // Used where it is, and looked at all the same.
     let outside = environment.virtual_env.as_ref().filter(|folder| folder.is_dir());
     folders.extend(outside.map(|folder| DependencyFolder { place: None, from: folder.clone() }));
@@ -74,7 +80,7 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
 fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
     let files = ground.git.tree_files(head)?;
     let mut places = vec![PathBuf::new()];
-    for file in &files {
+    for file in files.iter() {
         let folder = file.path.parent().unwrap_or(Path::new(""));
         if folder.components().count() <= DEPTH_MAX && !places.iter().any(|known| known == folder) {
             places.push(folder.to_owned());
@@ -146,7 +152,7 @@ pub(super) fn planted(git: &Git, facts: &RoomFacts, head: &str, change: &Change)
         return Ok(reasons);
     }
     let mut imported = Vec::new();
-    for file in git.tree_files(head)? {
+    for file in git.tree_files(head)?.iter() {
         let Some(path) = file.path.to_str().filter(|path| path.contains("test") && path.ends_with(".py")) else {
             continue;
         };
