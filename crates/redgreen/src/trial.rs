@@ -348,13 +348,13 @@ impl<'a> Court<'a> {
         if comparisons.is_empty() {
             return Ok(vec![Reason::new(Code::RefactorTestsVanished, "tests are gone, and so is what they tested")]);
         }
-        let usual = Duration::from_millis(scene.material.after.wall_ms);
-        self.timeout = usual * 2 + MUTANT_GRACE;
         let old = self.perform(scene, &old_tests(scene.material, reworked))?.0;
         if old.outcome != Outcome::Passed {
             let sentence = "tests were changed together with what they test; nothing shows that both mean the same";
             return Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
         }
+        let usual = Duration::from_millis(scene.material.after.wall_ms);
+        self.timeout = usual * 2 + MUTANT_GRACE;
         let budget = COMPARISON_WALL.max(usual * 2);
         let started = Instant::now();
         let mut tried = 0;

@@ -364,7 +364,7 @@ fn reworked_tests_are_sorted() {
         ),
         (vec![("src/lib.rs", rust)], vec![("src/lib.rs", no_g)], "dead tests::b"),
         (
-            vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g").as_str())],
+            vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g"))],
             vec![("src/lib.rs", no_g)],
             "lost tests::b",
         ),
