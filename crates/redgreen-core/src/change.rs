@@ -108,7 +108,13 @@ pub fn manifest_ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Re
 }
 
 /// New files that runners load by themselves, at a place where they reach tests that were there before (`known`).
-pub fn hooks_added(phase: Phase, change: &Change, known: &[&str]) -> Vec<Reason> {
+/// Fixtures that wait to be asked for change nothing.
+pub fn hooks_added(
+    phase: Phase,
+    change: &Change,
+    known: &[&str],
+    read: impl Fn(&str) -> Option<String>,
+) -> Vec<Reason> {
     let code = match phase {
         Phase::Green => Code::GreenConfigChanged,
         Phase::Refactor => Code::RefactorConfigChanged,
@@ -119,7 +125,8 @@ pub fn hooks_added(phase: Phase, change: &Change, known: &[&str]) -> Vec<Reason>
         let (folder, name) = added.path.rsplit_once('/').unwrap_or(("", &added.path));
         let reaches =
             |path: &&&str| folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        let hook = name == "conftest.py" || added.path.split('/').any(|part| part == "__mocks__");
+        let waits = || read(&added.path).is_some_and(|source| syntax::only_fixtures(&source));
+        let hook = name == "conftest.py" && !waits() || added.path.split('/').any(|part| part == "__mocks__");
         if hook && known.iter().find(reaches).is_some() {
             let sentence = format!("{} is new, and changes how the tests that were there run", added.path);
             reasons.push(Reason::new(code, sentence).place(Some(&added.path), None));
@@ -136,7 +143,11 @@ pub fn shadowed_module(path: &str) -> Option<&str> {
         Some(_) => return None,
         None => inner.strip_suffix(".py")?,
     };
-    python_library::MODULES.contains(&module).then_some(module)
+    is_python_library(module).then_some(module)
+}
+
+pub(crate) fn is_python_library(module: &str) -> bool {
+    python_library::MODULES.contains(&module)
 }
 
 fn touches_tests(path: &str, old: &str, new: &str) -> bool {

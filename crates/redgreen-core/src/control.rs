@@ -12,8 +12,8 @@ mod stand_in;
 use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::phase::Phase;
-use crate::report::{Outcome, Report, Status, Test};
-use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Suspect};
+use crate::report::{LoadError, LoadErrorKind, Outcome, Report, Status, Test};
+use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick, Suspect};
 use crate::verdict::{Code, Reason};
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
@@ -74,6 +74,8 @@ pub struct Control {
     pub about: Vec<About>,
     /// In a few words, for a person.
     pub what: String,
+    /// The same question asked in another way: wrong is only what is wrong both times.
+    pub otherwise: Option<Box<Control>>,
 }
 
 /// A test as its file knows it.
@@ -98,6 +100,20 @@ pub enum Answer {
     Unknown(String),
 }
 
+impl Answer {
+    /// What is wrong by both answers.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Wrong(mut reasons), Self::Wrong(others)) => {
+                reasons.retain(|reason| others.iter().any(|other| other.test == reason.test));
+                if reasons.is_empty() { Self::Right } else { Self::Wrong(reasons) }
+            }
+            (Self::Wrong(_), Self::Right) => Self::Right,
+            (answer, _) => answer,
+        }
+    }
+}
+
 /// The questions of a phase, the cheapest first. Asked only of a candidate that would be accepted otherwise.
 pub fn controls(material: &Material<'_>) -> Vec<Control> {
     match material.phase {
@@ -119,6 +135,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             variables: Vec::new(),
             about: Vec::new(),
             what: "the new tests, once more".to_owned(),
+            otherwise: None,
         });
     }
     let records = |file: &String| (material.now)(file).is_some_and(|source| source.contains("Snapshot("));
@@ -132,6 +149,7 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             variables: vec![("CI", String::new())],
             about: Vec::new(),
             what: "the new tests, recording snapshots".to_owned(),
+            otherwise: None,
         });
     }
     let (stand_ins, what) = stand_in::stand_ins(material, &files);
@@ -145,8 +163,11 @@ fn red(material: &Material<'_>) -> Vec<Control> {
             variables: Vec::new(),
             about,
             what: what.to_owned(),
+            otherwise: None,
         };
-        controls.push(control);
+        // Only a test that passes with both values that do nothing asks for nothing.
+        let other = Control { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
+        controls.push(Control { otherwise: Some(Box::new(other)), ..control });
     }
     controls
 }
@@ -197,12 +218,6 @@ pub fn hidden_from_coverage(material: &Material<'_>) -> Vec<Reason> {
     reasons
 }
 
-/// The same control with the other value that does nothing: only a test that passes with both asks for nothing.
-pub fn other_value(control: &Control) -> Option<Control> {
-    let first = control.question == Question::Inert && control.variables.is_empty();
-    first.then(|| Control { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() })
-}
-
 fn green(material: &Material<'_>) -> Vec<Control> {
     let files = target_files(material);
     let mut controls = Vec::new();
@@ -215,16 +230,20 @@ fn green(material: &Material<'_>) -> Vec<Control> {
             variables: Vec::new(),
             about: Vec::new(),
             what: "the tests of RED on the code before".to_owned(),
+            otherwise: None,
         });
     }
     for extent in [Extent::Everything, Extent::Last] {
-        controls.extend(impossible(material, &files, extent));
+        let ways = [Pick::Last, Pick::First].map(|pick| impossible(material, &files, extent, pick).map(Box::new));
+        if let [Some(control), otherwise] = ways {
+            controls.push(Control { otherwise, ..*control });
+        }
     }
     controls.extend(mutants(material, &files));
     controls
 }
 
-fn impossible(material: &Material<'_>, files: &[String], extent: Extent) -> Option<Control> {
+fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: Pick) -> Option<Control> {
     let (mut edits, mut about) = (Vec::new(), Vec::new());
     for file in files {
         let Some(source) = (material.now)(file) else { continue };
@@ -232,7 +251,7 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent) -> Opti
         let items = syntax::items(language, file, &source);
         let wanted: Vec<&Item> =
             items.iter().filter(|item| item.is_test && is_target(material, file, &item.name)).collect();
-        let changed = syntax::impossible(language, file, &source, &wanted, extent);
+        let changed = syntax::impossible(language, file, &source, &wanted, extent, pick);
         let canary = (extent == Extent::Everything).then(|| canary::of(language, file, &source)).flatten();
         let (mut text, names) = match (changed, &canary) {
             (Some((text, names)), _) => (text, names),
@@ -258,6 +277,7 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent) -> Opti
         variables: Vec::new(),
         about,
         what: what.to_owned(),
+        otherwise: None,
     })
 }
 
@@ -280,6 +300,7 @@ fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Control> {
                 variables: Vec::new(),
                 about: Vec::new(),
                 what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
+                otherwise: None,
             });
         }
     }
@@ -308,6 +329,9 @@ impl Control {
             let at = error.file.as_deref().unwrap_or_default();
             !material.after.load_errors.is_empty() && self.about.iter().any(|about| about.file == at)
         }) {
+            if !brings_what_is_missing(material, error) {
+                return Answer::Unknown(self.what.clone());
+            }
             // Everything that the project could still bring is there, and it does not load all the same.
             let said = error.message.lines().next().unwrap_or_default();
             let sentence = format!("the test does not load even with the feature in place: {said}");
@@ -354,6 +378,22 @@ impl Control {
     fn is_about(&self, test: &Test) -> bool {
         self.about.iter().any(|about| about.is(test))
     }
+}
+
+/// A stand-in has every name that is asked of it, except where types are checked: there it has what the code has, and
+/// only what can never be a part of the project is known to be wrong.
+fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
+    const FOREIGN: [&str; 3] = ["unlinked crate", "undeclared crate", "can't find crate"];
+    let file = error.file.as_deref().unwrap_or_default();
+    let language = Language::of_path(file);
+    if error.kind != LoadErrorKind::MissingSymbol || language == Language::Python || language.is_script() {
+        return true;
+    }
+    let name = error.message.rsplit('`').nth(1).unwrap_or_default();
+    // In `tests` every program stands alone: its first names are those of crates.
+    let alone = file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/");
+    let planned = !alone && stand_in::is_expected(name, file, material);
+    FOREIGN.iter().any(|words| error.message.contains(words)) && !planned
 }
 
 fn again(material: &Material<'_>, report: &Report) -> Answer {
@@ -479,3 +519,6 @@ fn selection(files: &[String], targets: &[String]) -> Selection {
     let documented = targets.iter().any(|id| id.contains("/doc::"));
     if files.is_empty() || documented { Selection::All } else { Selection::Files(files.to_vec()) }
 }
+
+#[cfg(test)]
+mod tests;

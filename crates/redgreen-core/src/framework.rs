@@ -184,7 +184,10 @@ impl Found {
             }
             Selection::Files(paths) => {
                 let inside = paths.iter().filter_map(|path| self.folder.inside(path));
-                let own: Vec<String> = inside.filter(|path| (self.row.is_test_file)(path)).map(str::to_owned).collect();
+                // Cargo's unit tests stand beside the code.
+                let beside = |path: &str| matches!(self.row.how, How::Cargo) && path.ends_with(".rs");
+                let is_own = |path: &&str| (self.row.is_test_file)(path) || beside(path);
+                let own: Vec<String> = inside.filter(is_own).map(str::to_owned).collect();
                 (!own.is_empty()).then_some(Selection::Files(own))
             }
         }

@@ -88,6 +88,8 @@ pub struct Charge<'a> {
     /// Trees.
     pub base: &'a str,
     pub head: &'a str,
+    /// The tree before the base: what failed there already is not RED's doing. Asked only where nobody remembers.
+    pub earlier: Option<&'a str>,
     /// What is known of the base; found out where it is not.
     pub before: Option<Report>,
     /// The tests RED made fail; `None` when nobody remembers.
@@ -187,23 +189,16 @@ impl<'a> Court<'a> {
         if let Some(before) = &charge.surroundings {
             reasons.extend(environment::changed(before, &self.surroundings, &change));
         }
-        let before = match &charge.before {
-            Some(report) => report.clone(),
-            None => {
-                self.enter(Tree::Base, charge, &Options::default())?;
-                self.run(&Selection::All, &[])?
-            }
+        let (before, targets) = match (&charge.before, &charge.targets) {
+            (Some(report), Some(targets)) => (report.clone(), targets.clone()),
+            (Some(report), None) => (report.clone(), owed(charge.phase, report)),
+            (None, _) => self.recall(charge)?,
         };
         if charge.phase == Phase::Refactor && change.paths.is_empty() {
             let verdict =
                 judge::judge(charge.phase, Evidence { change: &change, before: &before, after: &before, targets: &[] });
             return Ok(self.tried(verdict, change, before));
         }
-        let targets = match &charge.targets {
-            Some(targets) => targets.clone(),
-            None if charge.phase == Phase::Green => change::failing(&before),
-            None => Vec::new(),
-        };
         let reading = Reading::of(self.ground.git, charge)?;
         let reworked = match charge.phase {
             Phase::Refactor => reworked(&reading.material(&change, &before, &targets)),
@@ -242,10 +237,26 @@ impl<'a> Court<'a> {
             }
         }
         let report = match verdict.decision {
-            Decision::Accepted => judge::carry(&before, &after),
+            Decision::Accepted => judge::carry(&known, &after),
             Decision::Refused | Decision::Undecided => after,
         };
         Ok(self.tried(verdict, change, report))
+    }
+
+    /// What RED left when nobody remembers it: the base, and the tree before it for what RED is not to blame for.
+    fn recall(&mut self, charge: &Charge<'_>) -> Result<(Report, Vec<String>)> {
+        self.enter(Tree::Base, charge, &Options::default())?;
+        let base = self.run(&Selection::All, &[])?;
+        let mut targets = owed(charge.phase, &base);
+        let Some(earlier) = charge.earlier.filter(|_| charge.phase == Phase::Green && base.outcome != Outcome::Passed)
+        else {
+            return Ok((base, targets));
+        };
+        self.room.change_to(self.ground.git, earlier, &Options::default())?;
+        let older = self.run(&Selection::All, &[])?;
+        let known = change::failing(&older);
+        targets.retain(|id| !known.contains(id));
+        Ok((judge::carry(&older, &base), targets))
     }
 
     fn tried(&self, verdict: Verdict, change: Change, report: Report) -> Tried {
@@ -273,10 +284,8 @@ impl<'a> Court<'a> {
             self.timeout = if is_mutant { usual * 2 + MUTANT_GRACE } else { charge.timeout };
             let started = Instant::now();
             let mut answer = self.ask(scene, &control)?;
-            if let (Answer::Wrong(_), Some(other)) = (&answer, control::other_value(&control))
-                && let Answer::Right = self.ask(scene, &other)?
-            {
-                answer = Answer::Right;
+            if let (Answer::Wrong(_), Some(other)) = (&answer, &control.otherwise) {
+                answer = answer.and(self.ask(scene, other)?);
             }
             if is_mutant {
                 spent += started.elapsed();
@@ -344,16 +353,16 @@ impl<'a> Court<'a> {
     /// Puts faults into the code: whatever the old tests notice, the new ones have to notice.
     fn prove(&mut self, scene: Scene<'_>, reworked: &Reworked, verdict: &mut Verdict) -> Result<Vec<Reason>> {
         let comparisons = comparisons(scene.material, reworked);
-        let Some(first) = comparisons.first() else {
+        if comparisons.is_empty() {
             return Ok(vec![Reason::new(Code::RefactorTestsVanished, "tests are gone, and so is what they tested")]);
-        };
-        let usual = Duration::from_millis(scene.material.after.wall_ms);
-        self.timeout = usual * 2 + MUTANT_GRACE;
-        let old = self.perform(scene, &old_tests(first))?.0;
+        }
+        let old = self.perform(scene, &old_tests(scene.material, reworked))?.0;
         if old.outcome != Outcome::Passed {
             let sentence = "tests were changed together with what they test; nothing shows that both mean the same";
             return Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
         }
+        let usual = Duration::from_millis(scene.material.after.wall_ms);
+        self.timeout = usual * 2 + MUTANT_GRACE;
         let budget = COMPARISON_WALL.max(usual * 2);
         let started = Instant::now();
         let mut tried = 0;
@@ -382,6 +391,8 @@ impl<'a> Court<'a> {
         fs::write(&driver, behaviour::DRIVER).context("write the driver")?;
         let Some(python) = self.python() else { return Ok(Said::default()) };
         let program = self.room.program(python).arg(&driver).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
+        // The order of a set is nobody's behaviour.
+        let program = program.env("PYTHONHASHSEED", "0");
         let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: 8 << 20 };
         let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
         let started = Instant::now();
@@ -547,6 +558,14 @@ impl Texts<'_> {
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         self.read.borrow_mut().insert(key, text.clone());
         text
+    }
+}
+
+/// What has to pass at GREEN, going by what fails.
+fn owed(phase: Phase, base: &Report) -> Vec<String> {
+    match phase {
+        Phase::Green => change::failing(base),
+        Phase::Red | Phase::Refactor | Phase::Plan | Phase::Complete => Vec::new(),
     }
 }
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::{About, Control, Material, Question, Tree, selection};
-use crate::change::{Class, Kind};
+use crate::change::{ChangedPath, Class, Kind};
+use crate::framework::invoke::Selection;
 use crate::report::{Outcome, Report};
 use crate::syntax::{self, Item, ItemChange, Language, Weakness};
 use crate::verdict::{Code, Reason};
@@ -19,6 +20,8 @@ pub struct Reworked {
     pub moved: Vec<About>,
     /// Gone, or with another body: the new tests have to prove that they ask for as much.
     pub lost: Vec<About>,
+    /// Gone together with private code that only it was about.
+    pub dead: Vec<About>,
     /// By its text, asks for less than before.
     pub weaker: Vec<(About, Vec<Weakness>)>,
     /// The test files of the tree before, as far as they changed.
@@ -40,7 +43,7 @@ impl Reworked {
     /// The report without the tests that are accounted for otherwise.
     pub fn without(&self, before: &Report) -> Report {
         let weaker = self.weaker.iter().map(|(about, _)| about);
-        let accounted: Vec<&About> = self.moved.iter().chain(&self.lost).chain(weaker).collect();
+        let accounted: Vec<&About> = self.moved.iter().chain(&self.lost).chain(&self.dead).chain(weaker).collect();
         let mut report = before.clone();
         report.tests.retain(|test| !accounted.iter().any(|about| about.is(test)));
         report
@@ -69,6 +72,7 @@ fn weakness(weakness: &Weakness) -> &'static str {
 }
 
 pub fn reworked(material: &Material<'_>) -> Reworked {
+    let names = Names::of(material);
     let mut all = Reworked::default();
     let mut removed: Vec<(About, Item)> = Vec::new();
     let mut added: Vec<Item> = Vec::new();
@@ -78,7 +82,7 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
         if !tests || language == Language::Other {
             continue;
         }
-        let old = (material.before)(&changed.path).unwrap_or_default();
+        let old = names.rename(&(material.before)(&changed.path).unwrap_or_default());
         let new = (material.now)(&changed.path).unwrap_or_default();
         if changed.kind != Kind::Added {
             all.files.push(changed.path.clone());
@@ -96,6 +100,10 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
             }
         }
     }
+    let is_dead = |about: &About, item: &Item| {
+        let source = names.rename(&(material.before)(&about.file).unwrap_or_default());
+        names.explain(source.get(item.span.clone()).unwrap_or_default())
+    };
     for (about, item) in removed {
         let twin = added.iter().position(|new| new.body_hash == item.body_hash && new.kind == item.kind);
         match twin {
@@ -103,27 +111,65 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
                 added.swap_remove(at);
                 all.moved.push(about);
             }
+            None if is_dead(&about, &item) => all.dead.push(about),
             None => all.lost.push(about),
         }
     }
     all
 }
 
+/// The names that the changed code gave before and gives now.
+struct Names {
+    /// Only the code itself could use them, and they are gone.
+    gone: BTreeSet<String>,
+    kept: BTreeSet<String>,
+    /// The same code under another name.
+    renamed: Vec<(String, String)>,
+}
+
+impl Names {
+    fn of(material: &Material<'_>) -> Self {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let code = |changed: &&ChangedPath| matches!(changed.class, Class::Implementation | Class::Mixed);
+        for changed in material.change.paths.iter().filter(code) {
+            let language = Language::of_path(&changed.path);
+            let names = |source: Option<String>| syntax::names(language, &changed.path, &source.unwrap_or_default());
+            old.extend(names((material.before)(&changed.path)));
+            new.extend(names((material.now)(&changed.path)));
+        }
+        let kept: BTreeSet<String> = new.iter().map(|name| name.name.clone()).collect();
+        let lost: Vec<&syntax::Name> = old.iter().filter(|name| !kept.contains(&name.name)).collect();
+        let is_new = |name: &&syntax::Name| !old.iter().any(|known| known.name == name.name);
+        let twin = |name: &&syntax::Name| {
+            let twin = new.iter().filter(is_new).find(|new| new.body_hash == name.body_hash)?;
+            Some((name.name.clone(), twin.name.clone()))
+        };
+        let renamed: Vec<(String, String)> = lost.iter().filter_map(twin).collect();
+        let gone = lost.iter().filter(|name| name.private && !renamed.iter().any(|(old, _)| *old == name.name));
+        Self { gone: gone.map(|name| name.name.clone()).collect(), renamed, kept }
+    }
+
+    /// A test of before, with the names of now.
+    fn rename(&self, test: &str) -> String {
+        self.renamed.iter().fold(test.to_owned(), |text, (old, new)| syntax::renamed(&text, old, new))
+    }
+
+    /// Whether a test is about nothing but private code that is gone.
+    fn explain(&self, test: &str) -> bool {
+        self.gone.iter().any(|name| syntax::mentions(test, name))
+            && !self.kept.iter().any(|name| syntax::mentions(test, name))
+    }
+}
+
 /// The code that the reworked tests are about, with one fault each.
 pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparison> {
-    let old_tests: Vec<(String, String)> =
-        reworked.files.iter().filter_map(|file| Some((file.clone(), (material.before)(file)?))).collect();
-    let mut code: BTreeSet<String> = BTreeSet::new();
-    for (file, source) in &old_tests {
-        let language = Language::of_path(file);
-        let project = syntax::Project { paths: material.paths, packages: material.packages };
-        for import in syntax::imports(language, source) {
-            code.extend(syntax::resolve(language, file, &import, project));
-        }
+    let mut code = code_of(material, reworked, &reworked.files);
+    if code.is_empty() {
+        // What is only a help to tests is about what they are about.
+        let tests = material.paths.iter().filter(|path| super::stand_in::is_test(material, path));
+        code = code_of(material, reworked, &tests.take(super::FILES_MAX).cloned().collect::<Vec<_>>());
     }
-    let is_code = |path: &&String| !reworked.files.contains(path) && !super::stand_in::is_test(material, path);
     let mut all = Vec::new();
-    let code: Vec<String> = code.iter().filter(is_code).cloned().collect();
     let each = FAULTS_MAX.checked_div(code.len()).unwrap_or(FAULTS_MAX).max(1);
     for path in &code {
         let Some(source) = (material.now)(path) else { continue };
@@ -131,18 +177,9 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
         for mutant in syntax::mutants(Language::of_path(path), path, &source, &[lines], each) {
             let Some(text) = mutant.apply(&source) else { continue };
             let what = format!("{path}:{}: {}", mutant.line, mutant.description);
-            let fault = (path.clone(), text);
-            let new = Control {
-                question: Question::Mutant,
-                tree: Tree::Head,
-                edits: vec![fault.clone()],
-                selection: selection(&changed_now(material), material.targets),
-                variables: Vec::new(),
-                about: Vec::new(),
-                what,
-            };
-            let edits = old_tests.iter().cloned().chain([fault]).collect();
-            let old = Control { edits, selection: selection(&reworked.files, material.targets), ..new.clone() };
+            let old = with_old_tests(material, reworked, Some((path, &text)), &what);
+            let (edits, selection) = (vec![(path.clone(), text)], choice(&changed_now(material), material.now));
+            let new = Control { edits, selection, ..old.clone() };
             all.push(Comparison { old, new });
         }
     }
@@ -151,17 +188,78 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
 }
 
 /// The old tests on the new code, without a fault: what they say then is not about a fault.
-pub fn old_tests(comparison: &Comparison) -> Control {
-    let mut control = comparison.old.clone();
-    control.edits.pop();
-    control.what = "the tests of before on the code of now".to_owned();
-    control
+pub fn old_tests(material: &Material<'_>, reworked: &Reworked) -> Control {
+    with_old_tests(material, reworked, None, "the tests of before on the code of now")
+}
+
+fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&str, &str)>, what: &str) -> Control {
+    let names = Names::of(material);
+    let mut edits: Vec<(String, String)> = Vec::new();
+    edits.extend(fault.map(|(path, text)| (path.to_owned(), text.to_owned())));
+    for file in &reworked.files {
+        let Some(old) = (material.before)(file).map(|old| names.rename(&old)) else { continue };
+        if !holds_code(material, file) {
+            edits.push((file.clone(), old));
+            continue;
+        }
+        // Beside the code of now, faulty or not.
+        let faulty = fault.filter(|(path, _)| path == file).map(|(_, text)| text.to_owned());
+        let code = faulty.or_else(|| (material.now)(file)).unwrap_or_default();
+        if let Some(text) = syntax::overlay_tests(Language::of_path(file), file, &old, &code) {
+            edits.retain(|(path, _)| path != file);
+            edits.push((file.clone(), text));
+        }
+    }
+    Control {
+        question: Question::Mutant,
+        tree: Tree::Head,
+        edits,
+        selection: choice(&reworked.files, material.before),
+        variables: Vec::new(),
+        about: Vec::new(),
+        what: what.to_owned(),
+        otherwise: None,
+    }
+}
+
+/// The code that test files import.
+fn code_of(material: &Material<'_>, reworked: &Reworked, tests: &[String]) -> Vec<String> {
+    let mut code: BTreeSet<String> = BTreeSet::new();
+    for file in tests {
+        let language = Language::of_path(file);
+        let project = syntax::Project { paths: material.paths, packages: material.packages };
+        let source = (material.before)(file).or_else(|| (material.now)(file)).unwrap_or_default();
+        for import in syntax::imports(language, &source) {
+            code.extend(syntax::resolve(language, file, &import, project));
+        }
+        code.extend(Some(file.clone()).filter(|file| holds_code(material, file)));
+    }
+    let is_code = |path: &String| {
+        holds_code(material, path) || !reworked.files.contains(path) && !super::stand_in::is_test(material, path)
+    };
+    code.into_iter().filter(is_code).collect()
+}
+
+/// Helpers have no tests of their own to be run; all that may use them are.
+fn choice(files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Selection {
+    let has_tests = |file: &String| {
+        let source = read(file).unwrap_or_default();
+        syntax::items(Language::of_path(file), file, &source).iter().any(|item| item.is_test)
+    };
+    if files.iter().all(has_tests) { selection(files, &[]) } else { Selection::All }
+}
+
+/// Whether tests and code stand in the same file.
+fn holds_code(material: &Material<'_>, path: &str) -> bool {
+    material.change.paths.iter().any(|changed| changed.path == path && changed.class == Class::Mixed)
 }
 
 impl Comparison {
     /// Whether the new tests miss what the old ones noticed.
     pub fn weigh(&self, old: &Report, new: &Report) -> Option<Reason> {
-        let missed = old.outcome != Outcome::Passed && new.outcome == Outcome::Passed;
+        // A busy machine is slow as well: only what a test says counts.
+        let noticed = !matches!(old.outcome, Outcome::Passed | Outcome::TimedOut);
+        let missed = noticed && new.outcome == Outcome::Passed;
         missed.then(|| {
             let sentence = format!("the tests of before notice {}, those of now do not", self.new.what);
             Reason::new(Code::RefactorTestsWeakened, sentence)

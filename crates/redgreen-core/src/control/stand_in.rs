@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Material;
-use crate::change::Class;
+use crate::change::{Class, is_python_library};
 use crate::syntax::{self, Import, Language, Project};
 
 /// Modules that are replaced; a test that uses more is not about one feature.
@@ -94,13 +94,24 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
     let dots = import.module.chars().take_while(|letter| *letter == '.').count();
     let below = import.module.trim_start_matches('.').replace('.', "/");
     let beside = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let join = |folder: &str, name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+    let join = |folder: &str, name: &str| match (folder.is_empty(), name.is_empty()) {
+        (true, _) => name.to_owned(),
+        (false, true) => folder.to_owned(),
+        (false, false) => format!("{folder}/{name}"),
+    };
     if dots > 0 {
         let above = (1..dots).fold(beside, |folder, _| folder.rsplit_once('/').map_or("", |(above, _)| above));
         return vec![join(above, &format!("{below}.py"))];
     }
     let first = below.split('/').next().unwrap_or_default();
-    let roots = ["", "src", "lib", beside];
+    if is_python_library(first) {
+        return Vec::new();
+    }
+    // The nearest first: a repository may hold several projects.
+    let above = std::iter::successors(Some(beside), |folder| {
+        (!folder.is_empty()).then(|| folder.rsplit_once('/').map_or("", |(above, _)| above))
+    });
+    let roots: Vec<String> = above.flat_map(|folder| ["", "src", "lib"].map(|source| join(folder, source))).collect();
     let home = roots.iter().find(|root| is_folder(&join(root, first)));
     if let (Some(home), true) = (home, below.contains('/')) {
         return vec![join(home, &format!("{below}.py"))];
@@ -109,14 +120,12 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
         return Vec::new();
     }
     let places = roots.iter().filter(|root| root.is_empty() || is_folder(root));
-    let mut paths: Vec<String> = places.map(|root| join(root, &format!("{below}.py"))).collect();
-    paths.dedup();
-    paths
+    places.map(|root| join(root, &format!("{below}.py"))).collect()
 }
 
 /// A new module of the project and not a package nobody has: the brief, the name of the test file or of the project
 /// speaks of it.
-fn is_expected(module: &str, from: &str, material: &Material<'_>) -> bool {
+pub(super) fn is_expected(module: &str, from: &str, material: &Material<'_>) -> bool {
     let words = |text: &str| -> Vec<String> {
         let parts = text.split(|letter: char| !letter.is_alphanumeric());
         parts.filter(|part| part.len() > 2).map(str::to_lowercase).collect()

@@ -89,7 +89,9 @@ pub fn only_adds_tests(language: Language, path: &str, old: &str, new: &str) -> 
     added.sort_by_key(|span| span.start);
     for span in added {
         rest.push_str(new.get(at..span.start).unwrap_or_default());
-        at = at.max(span.end);
+        // A call that is a statement ends with a mark of its own.
+        let ended = new.get(span.end..).is_some_and(|after| after.starts_with(';'));
+        at = at.max(span.end + usize::from(ended));
     }
     rest.push_str(new.get(at..).unwrap_or_default());
     let (old_imports, old_rest) = lines(old);

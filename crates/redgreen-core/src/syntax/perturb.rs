@@ -48,11 +48,22 @@ pub enum How {
 
 const VARIANTS_MAX: usize = 16;
 
+/// Which literal of an expected value is changed. One alone may not matter: `approx(0.3, 1e-6)`, `(1, 2)[0]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// Keys and names of constructors come before.
+    Last,
+    First,
+}
+
 /// Nothing for an item that is no test or is not in the source.
-pub fn perturb(language: Language, path: &str, source: &str, item: &Item) -> Perturbations {
+pub fn perturb(language: Language, path: &str, source: &str, item: &Item, pick: Pick) -> Perturbations {
     let Some(tree) = Tree::parse(language, source) else { return Perturbations::default() };
-    let (groups, left) =
-        if item.kind == ItemKind::DocTest { in_documentation(&tree, item) } else { in_item(&tree, path, item) };
+    let (groups, left) = if item.kind == ItemKind::DocTest {
+        in_documentation(&tree, item, pick)
+    } else {
+        in_item(&tree, path, item, pick)
+    };
     let mut all: Vec<Edit> = Vec::new();
     for edit in groups.iter().flatten() {
         if !all.iter().any(|known| known.span.start < edit.span.end && edit.span.start < known.span.end) {
@@ -86,11 +97,12 @@ pub fn impossible(
     source: &str,
     tests: &[&Item],
     extent: Extent,
+    pick: Pick,
 ) -> Option<(String, Vec<String>)> {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut changed = Vec::new();
     for item in tests {
-        let mut variants = perturb(language, path, source, item).variants;
+        let mut variants = perturb(language, path, source, item, pick).variants;
         let chosen = match extent {
             Extent::Everything => variants.into_iter().next(),
             Extent::Last => (variants.len() > 2).then(|| variants.pop()).flatten(),
@@ -108,16 +120,16 @@ pub fn impossible(
     (!edits.is_empty()).then(|| apply(source, edits).map(|source| (source, changed))).flatten()
 }
 
-fn in_item(tree: &Tree<'_>, path: &str, item: &Item) -> (Vec<Vec<Edit>>, Vec<u32>) {
+fn in_item(tree: &Tree<'_>, path: &str, item: &Item, pick: Pick) -> (Vec<Vec<Edit>>, Vec<u32>) {
     let found = found(tree, path);
     let Some(test) = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name) else {
         return (Vec::new(), Vec::new());
     };
     let all = assertions(tree);
-    sorted_out(within(&all, test.body, |assertion| assertion.node), Some(test))
+    sorted_out(within(&all, test.body, |assertion| assertion.node), Some(test), pick)
 }
 
-fn in_documentation(tree: &Tree<'_>, item: &Item) -> (Vec<Vec<Edit>>, Vec<u32>) {
+fn in_documentation(tree: &Tree<'_>, item: &Item, pick: Pick) -> (Vec<Vec<Edit>>, Vec<u32>) {
     let tests = doc_tests(tree);
     let Some(test) = tests.iter().find(|test| test.span == item.span && test.line == item.lines.0) else {
         return (Vec::new(), Vec::new());
@@ -125,7 +137,7 @@ fn in_documentation(tree: &Tree<'_>, item: &Item) -> (Vec<Vec<Edit>>, Vec<u32>) 
     let code = masked(tree.source, &test.code);
     let Some(inner) = Tree::parse(tree.language, &code) else { return (Vec::new(), Vec::new()) };
     let all = assertions(&inner);
-    let (mut groups, left) = sorted_out(&all, None);
+    let (mut groups, left) = sorted_out(&all, None, pick);
     for range in &test.expected {
         let text = tree.source.get(range.clone()).unwrap_or_default();
         let line = test.line;
@@ -137,10 +149,10 @@ fn in_documentation(tree: &Tree<'_>, item: &Item) -> (Vec<Vec<Edit>>, Vec<u32>) 
     (groups, left)
 }
 
-fn sorted_out<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>) -> (Vec<Vec<Edit>>, Vec<u32>) {
+fn sorted_out<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>, pick: Pick) -> (Vec<Vec<Edit>>, Vec<u32>) {
     let (mut groups, mut left) = (Vec::new(), Vec::new());
     for assertion in all {
-        let edits = changed(assertion, test).or_else(|| negated(assertion).map(|edit| vec![edit]));
+        let edits = changed(assertion, test, pick).or_else(|| negated(assertion).map(|edit| vec![edit]));
         match edits.filter(|edits| !edits.is_empty()) {
             Some(edits) => groups.push(edits),
             None => left.push(assertion.node.line()),
@@ -150,7 +162,7 @@ fn sorted_out<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>) -> (Vec<Vec<E
 }
 
 /// The expected value, changed; `None` when it is computed.
-fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>) -> Option<Vec<Edit>> {
+fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, pick: Pick) -> Option<Vec<Edit>> {
     if !assertion.is_exact() || is_membership(assertion) {
         return None;
     }
@@ -167,7 +179,7 @@ fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>) -> Option<Ve
     {
         values = written(test, actual);
     }
-    let edits: Vec<Edit> = values.iter().filter_map(other_value).collect();
+    let edits: Vec<Edit> = values.iter().filter_map(|value| other_value(value, pick)).collect();
     (!edits.is_empty()).then_some(edits)
 }
 
@@ -178,10 +190,14 @@ fn is_membership(assertion: &Assertion<'_>) -> bool {
     assertion.node.tree().source.get(start..end).is_some_and(|between| between.trim() == "in")
 }
 
-/// One literal of the value changed, the last one that can be: keys and constructors come before.
-fn other_value(value: &Part<'_>) -> Option<Edit> {
+/// One literal of the value changed, of those that can be.
+fn other_value(value: &Part<'_>, pick: Pick) -> Option<Edit> {
     let literals = literals(value);
-    let changed = literals.iter().rev().find_map(|(node, class)| Some((*node, other(*node, *class)?)));
+    let mut others = literals.iter().filter_map(|(node, class)| Some((*node, other(*node, *class)?)));
+    let changed = match pick {
+        Pick::Last => others.next_back(),
+        Pick::First => others.next(),
+    };
     if let Some((node, replacement)) = changed {
         return Some(Edit { line: node.line(), span: node.span(), replacement, how: How::Literal });
     }

@@ -67,14 +67,16 @@ fn python(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
         found.extend(python_module(&[join(base, &below)], import, project));
         return found;
     }
-    // The nearest first: beside the file, at the root, in a source folder, anywhere.
+    // The nearest first: beside the file, at the root, in a source folder, anywhere in the same part of the repository.
     let mut bases = vec![join(folder(from), &below), below.clone(), join("src", &below), join("lib", &below)];
     bases.dedup();
     found.extend(python_module(&bases, import, project));
     if found.is_empty() {
         let ends = [format!("/{below}.py"), format!("/{below}/__init__.py")];
         let anywhere = project.paths.iter().filter(|path| ends.iter().any(|end| path.ends_with(end)));
-        found.extend(anywhere.min_by_key(|path| path.len()).cloned());
+        let shared =
+            |path: &str| path.split('/').zip(from.split('/')).take_while(|(left, right)| left == right).count();
+        found.extend(anywhere.min_by_key(|path| (std::cmp::Reverse(shared(path)), path.len())).cloned());
     }
     found
 }

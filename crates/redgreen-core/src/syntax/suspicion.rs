@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::call::{Part, call};
+use super::call::{Call, Part, call};
 use super::glob;
 use super::item::found;
 use super::language::{Class, ItemKind, Language, row};
@@ -63,8 +63,9 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Name, "process.env.JEST*", Suspect::DetectsTests),
     (Where::Name, "process.env.NODE_TEST_CONTEXT", Suspect::DetectsTests),
     (Where::Name, "import.meta.vitest", Suspect::DetectsTests),
-    (Where::Name, "import.meta.env.*", Suspect::DetectsTests),
-    (Where::Name, "process.argv*", Suspect::DetectsTests),
+    (Where::Name, "import.meta.env.MODE", Suspect::DetectsTests),
+    (Where::Name, "import.meta.env.*TEST*", Suspect::DetectsTests),
+    (Where::Name, "process.argv", Suspect::DetectsTests),
     (Where::Name, "sys.argv", Suspect::DetectsTests),
     (Where::Name, "sys.modules", Suspect::DetectsTests),
     (Where::Name, "globalThis.__vitest*", Suspect::DetectsTests),
@@ -77,7 +78,8 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Text, "*_test.*", Suspect::ReadsTests),
     (Where::Text, "*.test.*", Suspect::ReadsTests),
     (Where::Text, "*.spec.*", Suspect::ReadsTests),
-    (Where::Text, "*tests/*", Suspect::ReadsTests),
+    (Where::Text, "tests/*", Suspect::ReadsTests),
+    (Where::Text, "*/tests/*", Suspect::ReadsTests),
     (Where::Text, "*/test/*", Suspect::ReadsTests),
     (Where::Call, "include_str!", Suspect::ReadsTests),
     (Where::Call, "include_bytes!", Suspect::ReadsTests),
@@ -117,7 +119,6 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Name, "assert.equal", Suspect::PatchesRunner),
     (Where::Name, "Object.prototype*", Suspect::PatchesRunner),
     (Where::Name, "String.prototype*", Suspect::PatchesRunner),
-    (Where::Text, "node:assert*", Suspect::PatchesRunner),
     (Where::Text, "node:test", Suspect::PatchesRunner),
     (Where::Text, "vitest", Suspect::PatchesRunner),
     (Where::Name, "asymmetricMatch", Suspect::AlwaysEqual),
@@ -260,19 +261,77 @@ fn seen(node: Node<'_>) -> Option<Suspect> {
     }
     if class(node) == Some(Class::Text) {
         let text = node.tree().source.get(inside(node)).unwrap_or_default();
-        return matching(Where::Text, text);
+        // `env!` is read when the program is built: where its files are, and not who runs it.
+        let built_in = node.parent().and_then(|group| group.before().nth(1)).is_some_and(|name| name.text() == "env");
+        return matching(Where::Text, text).filter(|_| !(built_in && text == "CARGO_MANIFEST_DIR"));
     }
     if let Some(call) = call(node) {
         let ends = glob::any(row.exits, &call.callee).then_some(Suspect::Exits);
-        let fake =
-            call.callee != "cfg!" || call.arguments.is_some_and(|arguments| super::word::has(arguments.text(), "test"));
-        return ends.or_else(|| matching(Where::Call, &call.callee)).filter(|_| fake);
+        return ends.or_else(|| matching(Where::Call, &call.callee)).filter(|_| !is_innocent_call(&call));
     }
     if node.is(NAMES) {
         let text: String = node.text().split_whitespace().collect();
-        return (text.len() < TEXT_CHARS_MAX).then(|| matching(Where::Name, &text))?;
+        let seen = (text.len() < TEXT_CHARS_MAX).then(|| matching(Where::Name, &text))?;
+        return seen.filter(|suspect| !is_innocent_name(node, &text, *suspect));
     }
     defines(node)
+}
+
+/// What programs do every day, and what only has the name of a trick.
+fn is_innocent_call(call: &Call<'_>) -> bool {
+    let arguments = call.arguments.map_or("", Node::text);
+    match call.callee.as_str() {
+        "cfg!" => !super::word::has(arguments, "test"),
+        // Data that is built in; code, which may hold tests, is not data.
+        "include_str!" | "include_bytes!" => !arguments.contains(".rs") && !super::word::has(arguments, "tests"),
+        // How classes of errors are made.
+        "Error.captureStackTrace" => arguments.starts_with("(this"),
+        _ => false,
+    }
+}
+
+fn is_innocent_name(node: Node<'_>, text: &str, suspect: Suspect) -> bool {
+    if text.ends_with(".argv") {
+        return is_own_argument(node);
+    }
+    if text.ends_with(".stack") {
+        let object = text.trim_end_matches(".stack");
+        let source = node.tree().source;
+        let made_here = ["= new Error(", "= Error("].iter().any(|made| source.contains(&format!("{object} {made}")));
+        return !made_here && !object.contains("Error(");
+    }
+    // To use a part of the language or of a library is not to change it.
+    suspect == Suspect::PatchesRunner && !is_written(node)
+}
+
+/// The arguments after the program's own name, and what runs only as a program, are not about the runner.
+fn is_own_argument(node: Node<'_>) -> bool {
+    let after: String = node.tree().source.get(node.span().end..).unwrap_or_default().chars().take(20).collect();
+    let number = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u32>().ok();
+    let first = if node.tree().language.is_script() { 2 } else { 1 };
+    let indexed = after.strip_prefix('[').or_else(|| after.strip_prefix(".slice(")).and_then(number);
+    let as_program = |above: &Node<'_>| above.child("condition").is_some_and(|test| test.text().contains("__main__"));
+    let holes = |above: &Node<'_>| above.child("name").is_some_and(|name| name.text().starts_with("[,"));
+    indexed.is_some_and(|at| at >= first) || node.ancestors().any(|above| as_program(&above) || holes(&above))
+}
+
+/// The target of an assignment, or what another thing is put into.
+fn is_written(node: Node<'_>) -> bool {
+    let mut below = node;
+    for above in node.ancestors() {
+        if matches!(below.field(), Some("left")) {
+            return true;
+        }
+        if call(above).is_some_and(|call| call.node.at() != below.at() && is_setter(&call)) {
+            return true;
+        }
+        below = above;
+    }
+    false
+}
+
+fn is_setter(call: &Call<'_>) -> bool {
+    ["defineProperty", "defineProperties", "assign", "setattr", "set", "patch"].contains(&call.name())
 }
 
 fn matching(place: Where, text: &str) -> Option<Suspect> {

@@ -73,6 +73,7 @@ impl Engine<'_> {
             phase,
             base: &head,
             head: &tree,
+            earlier: None,
             before: Some(before),
             targets: (phase == Phase::Green).then_some(targets),
             surroundings: memory.recall(&head)?.map(|known| known.surroundings),

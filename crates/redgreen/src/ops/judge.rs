@@ -97,11 +97,16 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         command: question.test_command.as_deref(),
         stop: &project.stop,
     };
+    let earlier = match git.resolve(&format!("{base}~1^{{commit}}"))? {
+        Some(earlier) => Some(git.tree_of(&earlier)?),
+        None => None,
+    };
     let timeout = question.timeout.unwrap_or(Duration::from_millis(Policy::default().green_timeout_ms));
     let charge = Charge {
         phase: question.phase,
         base: &base_tree,
         head: &head_tree,
+        earlier: earlier.as_deref(),
         before,
         targets,
         surroundings,

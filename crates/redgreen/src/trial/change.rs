@@ -49,7 +49,8 @@ pub(super) fn configuration(git: &Git, phase: Phase, base: &str, head: &str, cha
     }
     let files = git.tree_files(base)?;
     let known: Vec<&str> = files.iter().filter_map(|file| file.path.to_str()).collect();
-    reasons.extend(change::hooks_added(phase, change, &known));
+    let read = |path: &str| String::from_utf8(git.read_file(head, path).ok()??).ok();
+    reasons.extend(change::hooks_added(phase, change, &known, read));
     Ok(reasons)
 }
 

@@ -4,6 +4,7 @@
 
 mod book;
 mod git;
+mod honest;
 mod kata;
 mod room;
 mod runner;

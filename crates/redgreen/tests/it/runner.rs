@@ -16,6 +16,8 @@ mod rspec;
 mod situations;
 mod unittest;
 
+pub(crate) use javascript::node_modules;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

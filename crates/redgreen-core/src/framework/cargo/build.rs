@@ -24,8 +24,10 @@ const MISSING_SYMBOL_CODES: &[&str] = &[
     "E0574", "E0576", // variant or associated item
     "E0583", // module file
     "E0599", // method, associated function, variant
-    "E0061", "E0107", "E0277", "E0308", // there, with another signature
-    "E0603", "E0616", "E0624", // there, but private
+    "E0061", "E0107", "E0277", "E0308", "E0618", // there, with another signature
+    "E0050", "E0053", "E0185", "E0186", "E0220", "E0271", // a trait that has another form
+    "E0368", "E0369", "E0600", "E0608", "E0614", // operator
+    "E0451", "E0603", "E0616", "E0624", // there, but private
 ];
 
 /// Errors without a code are the parser's, but for these, known by how they begin.

@@ -230,6 +230,44 @@ fn suspicious_code_is_named() {
 }
 
 #[test]
+fn what_programs_do_every_day_is_not_suspicious() {
+    for (path, new) in [
+        ("a.py", "if __name__ == '__main__':\n    main(sys.argv)\n"),
+        ("a.py", "def main():\n    run(sys.argv[1:])\n"),
+        ("a.py", "class A:\n    def push(self, x):\n        self.stack.append(x)\n"),
+        ("a.py", "open('contests/rules.txt')\n"),
+        ("a.js", "const [name] = process.argv.slice(2);\n"),
+        ("a.js", "const [, , name] = process.argv;\n"),
+        ("a.js", "run(process.argv[2]);\n"),
+        ("a.js", "class A { push(x) { this.stack.push(x); } }\n"),
+        ("a.js", "try { f(); } catch (error) { log(error.stack); }\n"),
+        ("a.js", "class E extends Error { constructor() { super(); Error.captureStackTrace(this, E); } }\n"),
+        ("a.js", "Object.prototype.hasOwnProperty.call(a, 'b');\n"),
+        ("a.js", "import assert from 'node:assert';\nassert.equal(a, b);\n"),
+        ("a.ts", "const url = import.meta.env.VITE_URL;\n"),
+        ("src/a.rs", "const WORDS: &str = include_str!(\"words.txt\");\n"),
+        ("src/a.rs", "const DATA: &str = concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/data\");\n"),
+    ] {
+        suspects(path, new, &[]);
+    }
+    for (path, new, suspect) in [
+        ("a.py", "def f():\n    return 'pytest' in sys.argv[0]\n", Suspect::DetectsTests),
+        ("a.js", "const t = process.argv.some((a) => a.includes('x'));\n", Suspect::DetectsTests),
+        ("a.js", "const s = new Error().stack;\n", Suspect::InspectsStack),
+        ("a.js", "const e = new Error(); f(e.stack);\n", Suspect::InspectsStack),
+        ("a.js", "const o = {}; Error.captureStackTrace(o); f(o);\n", Suspect::InspectsStack),
+        ("a.js", "assert.equal = () => {};\n", Suspect::PatchesRunner),
+        ("a.js", "Object.defineProperty(Object.prototype, 'x', {});\n", Suspect::PatchesRunner),
+        ("a.js", "String.prototype.trim = () => 'x';\n", Suspect::PatchesRunner),
+        ("src/a.rs", "const ALL: &str = include_str!(\"lib.rs\");\n", Suspect::ReadsTests),
+        ("src/a.rs", "fn f() -> bool { std::env::var(\"CARGO_MANIFEST_DIR\").is_ok() }\n", Suspect::DetectsTests),
+    ] {
+        let found = suspicious(Language::of_path(path), path, "", new);
+        assert!(found.iter().any(|one| one.suspect == suspect), "{new}: {found:?}");
+    }
+}
+
+#[test]
 fn values_that_tests_and_code_share() {
     let tests = "def test_a():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n    assert f(1994) == 'MCMXCIV'\n";
     let shared = |new: &str| shared_literals(Language::Python, tests, "", new).len();

@@ -8,7 +8,7 @@ fn check(path: &str, source: &str, expected: &str) {
     let language = Language::of_path(path);
     let items = items(language, path, source);
     let test = items.iter().find(|item| item.is_test).unwrap_or_else(|| panic!("no test: {source}"));
-    let changed = perturb(language, path, source, test);
+    let changed = perturb(language, path, source, test, Pick::Last);
     let text = changed.variants.first().map_or("nothing", |variant| variant.source.as_str());
     assert_eq!(text, expected, "{:?}", changed.left);
 }
@@ -155,7 +155,7 @@ fn one_variant_for_each_assertion_follows() {
     let source =
         "def test_a():\n    assert f(1) == 1\n    assert f(2) == 2\n    with pytest.raises(E):\n        f(0)\n";
     let items = items(Language::Python, "tests/test_a.py", source);
-    let changed = perturb(Language::Python, "tests/test_a.py", source, &items[0]);
+    let changed = perturb(Language::Python, "tests/test_a.py", source, &items[0], Pick::Last);
     let edits: Vec<usize> = changed.variants.iter().map(|variant| variant.edits.len()).collect();
     assert_eq!((edits, changed.left), (vec![2, 1, 1], vec![4]));
 }

@@ -102,7 +102,7 @@ with_every_runner! {
 }
 
 /// The packages that `scripts/test` installs.
-fn node_modules() -> PathBuf {
+pub(crate) fn node_modules() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the runners are")]
     let given = std::env::var_os("REDGREEN_TEST_NODE_MODULES");
     given.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/node/node_modules"), PathBuf::from)

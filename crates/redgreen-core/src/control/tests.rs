@@ -1,0 +1,438 @@
+//! Tables for the controls: what each is made of, and what a run of it says.
+
+use super::reworked::reworked;
+use super::*;
+use crate::report::Exit;
+
+/// Two trees and what is asked about them. Files are `(path, text)`.
+#[derive(Default)]
+struct Scene<'a> {
+    before: &'a [(&'a str, &'a str)],
+    now: &'a [(&'a str, &'a str)],
+    brief: &'a str,
+    targets: &'a [&'a str],
+}
+
+impl Scene<'_> {
+    fn ask<T>(&self, phase: Phase, question: impl FnOnce(&Material<'_>) -> T) -> T {
+        let text = |files: &[(&str, &str)], path: &str| {
+            files.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
+        };
+        let (before, now) = (|path: &str| text(self.before, path), |path: &str| text(self.now, path));
+        let mut paths: Vec<&str> = self.before.iter().chain(self.now).map(|(path, _)| *path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let changed = paths.iter().filter(|path| before(path) != now(path)).map(|path| ChangedPath {
+            path: (*path).to_owned(),
+            kind: match (before(path), now(path)) {
+                (None, _) => Kind::Added,
+                (_, None) => Kind::Deleted,
+                (Some(_), Some(_)) => Kind::Modified,
+            },
+            class: match (path.contains("test"), path.ends_with(".rs")) {
+                (true, _) => Class::Test,
+                (false, true) => Class::Mixed,
+                (false, false) => Class::Implementation,
+            },
+        });
+        let change = Change { paths: changed.collect() };
+        let paths: Vec<String> = self.now.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let targets: Vec<String> = self.targets.iter().map(|id| (*id).to_owned()).collect();
+        let packages = [Package { name: "roman".to_owned(), folder: String::new() }];
+        let after = report(&self.targets.iter().map(|id| format!("+{id}")).collect::<Vec<_>>());
+        question(&Material {
+            phase,
+            change: &change,
+            after: &after,
+            targets: &targets,
+            paths: &paths,
+            packages: &packages,
+            brief: self.brief,
+            before: &before,
+            now: &now,
+        })
+    }
+}
+
+/// `+id` passes and `-id` fails.
+fn report<S: AsRef<str>>(tests: &[S]) -> Report {
+    let mut report = Report { finished: true, ..Report::default() };
+    for test in tests {
+        let (mark, id) = test.as_ref().split_at(1);
+        let status = if mark == "+" { Status::Passed } else { Status::Failed };
+        let file = id.split_once("::").map(|(file, _)| file.to_owned()).filter(|file| file.ends_with(".py"));
+        report.tests.push(Test { file, ..Test::new(id, status) });
+    }
+    let red = report.tests.iter().any(|test| test.status.is_failure());
+    report.exit = Exit::Code(i32::from(red));
+    report.conclude();
+    report
+}
+
+fn control(question: Question, about: &[(&str, &str)], what: &str) -> Control {
+    let about = about.iter().map(|(file, item)| About { file: (*file).to_owned(), item: (*item).to_owned() });
+    Control {
+        question,
+        tree: Tree::Head,
+        edits: Vec::new(),
+        selection: Selection::All,
+        variables: Vec::new(),
+        about: about.collect(),
+        what: what.to_owned(),
+        otherwise: None,
+    }
+}
+
+fn shown(answer: &Answer) -> String {
+    let told = |word: &str, reasons: &[Reason]| {
+        let reasons: Vec<String> = reasons
+            .iter()
+            .map(|reason| format!("{} {}", reason.code.as_str(), reason.test.as_deref().unwrap_or("-")))
+            .collect();
+        format!("{word}: {}", reasons.join(", "))
+    };
+    match answer {
+        Answer::Right => "right".to_owned(),
+        Answer::Wrong(reasons) => told("wrong", reasons),
+        Answer::Ask(reasons) => told("ask", reasons),
+        Answer::Unnoticed(what) => format!("unnoticed: {what}"),
+        Answer::Unknown(what) => format!("unknown: {what}"),
+    }
+}
+
+#[test]
+fn what_a_run_says_of_the_suite() {
+    const A: &str = "tests/test_a.py::a";
+    const B: &str = "tests/test_a.py::b";
+    let about = [("tests/test_a.py", "a"), ("tests/test_a.py", "b")];
+    for (question, what, ran, calls, expected) in [
+        (Question::Again, "", vec!["-a", "-b"], "", "right".to_owned()),
+        (Question::Again, "", vec!["-a", "+b"], "", format!("wrong: red.flaky {B}")),
+        (Question::Recording, "", vec!["+a", "-b"], "", "right".to_owned()),
+        (Question::Recording, "", vec!["+a", "+b"], "", format!("wrong: red.passes {A}")),
+        (Question::Inert, "", vec!["-a", "+b"], "f", "right".to_owned()),
+        (Question::Inert, "", vec!["+a", "+b"], "f", format!("wrong: red.no_assertion {A}")),
+        (Question::Inert, "", vec!["-a", "-b"], "\n", format!("wrong: red.no_call {A}")),
+        (Question::Inert, stand_in::EVERYTHING, vec!["-a"], "", format!("ask: red.no_call {A}")),
+        (Question::Inert, "stubs", vec!["-c"], "f", "unknown: stubs".to_owned()),
+        (Question::OldCode, "", vec!["-a", "+b"], "", "right".to_owned()),
+        (Question::OldCode, "", vec!["+a", "+b"], "", format!("wrong: green.not_discriminating {A}")),
+        (Question::Impossible, "", vec!["-a", "-b"], "", "right".to_owned()),
+        (Question::Impossible, "", vec!["-a", "+b"], "", format!("wrong: green.not_discriminating {B}")),
+        (Question::Impossible, "", vec!["-a[1]", "+a[2]", "-b"], "", "right".to_owned()),
+        (Question::Mutant, "< became >", vec!["-a", "+b"], "", "right".to_owned()),
+        (Question::Mutant, "< became >", vec!["+a", "+b"], "", "unnoticed: < became >".to_owned()),
+    ] {
+        let ids = ran.iter().map(|test| format!("{}tests/test_a.py::{}", &test[..1], &test[1..]));
+        let ran_report = report(&ids.collect::<Vec<_>>());
+        let scene = Scene { targets: &[A, B], ..Scene::default() };
+        let phase =
+            if matches!(question, Question::OldCode | Question::Impossible) { Phase::Green } else { Phase::Red };
+        let answer = scene.ask(phase, |material| control(question, &about, what).weigh(material, &ran_report, calls));
+        assert_eq!(shown(&answer), expected, "{question:?} {ran:?}");
+    }
+}
+
+#[test]
+fn what_does_not_load_with_stand_ins_is_missing_or_foreign() {
+    for (file, message, expected) in [
+        ("tests/test_a.py", "No module named 'numpi'", "wrong: red.unrelated_symbol -"),
+        (
+            "tests/a.rs",
+            "unresolved import `chrono`: use of unresolved module or unlinked crate `chrono`",
+            "wrong: red.unrelated_symbol -",
+        ),
+        ("src/lib.rs", "use of unresolved module or unlinked crate `chrono`", "wrong: red.unrelated_symbol -"),
+        ("src/lib.rs", "use of unresolved module or unlinked crate `basket`", "unknown: stubs"),
+        ("tests/a.rs", "no method named `pop` found for struct `Queue`", "unknown: stubs"),
+        ("tests/a.rs", "unresolved import `roman::basket`: could not find `basket` in `roman`", "unknown: stubs"),
+    ] {
+        let error = LoadError {
+            stage: crate::report::Stage::Build,
+            file: Some(file.to_owned()),
+            line: None,
+            kind: LoadErrorKind::MissingSymbol,
+            code: None,
+            message: message.to_owned(),
+        };
+        let broken = Report { load_errors: vec![error], ..report::<&str>(&[]) };
+        let scene = Scene { brief: "Add a basket", ..Scene::default() };
+        let answer = scene.ask(Phase::Red, |material| {
+            let material = Material { after: &broken, ..*material };
+            control(Question::Inert, &[(file, "a")], "stubs").weigh(&material, &broken, "")
+        });
+        assert_eq!(shown(&answer), expected, "{message}");
+    }
+}
+
+#[test]
+fn wrong_is_what_is_wrong_both_times() {
+    let wrong = |tests: &[&str]| {
+        Answer::Wrong(tests.iter().map(|test| Reason::plain(Code::GreenNotDiscriminating).test(test)).collect())
+    };
+    for (one, other, expected) in [
+        (wrong(&["a", "b"]), wrong(&["b", "c"]), wrong(&["b"])),
+        (wrong(&["a"]), wrong(&["b"]), Answer::Right),
+        (wrong(&["a"]), Answer::Right, Answer::Right),
+        (wrong(&["a"]), Answer::Unknown("b".to_owned()), wrong(&["a"])),
+        (Answer::Right, wrong(&["a"]), Answer::Right),
+    ] {
+        assert_eq!(one.and(other), expected);
+    }
+}
+
+#[test]
+fn results_belong_to_items() {
+    for (file, item, id, known_file, expected) in [
+        ("tests/test_a.py", "test_one", "tests/test_a.py::test_one", Some("tests/test_a.py"), true),
+        ("tests/test_a.py", "test_one", "tests/test_a.py::test_one[a-1]", Some("tests/test_a.py"), true),
+        ("tests/test_a.py", "test_one", "tests/test_a.py::T::test_one", Some("tests/test_a.py"), true),
+        ("tests/test_a.py", "test_one", "tests/test_a.py::also_test_one", Some("tests/test_a.py"), false),
+        ("tests/test_a.py", "test_one", "tests/test_b.py::test_one", Some("tests/test_b.py"), false),
+        ("src/lib.rs", "tests::four", "roman::tests::four", None, true),
+        ("src/lib.rs", "tests::four", "roman::tests::fourteen", None, false),
+        ("tests/roman.rs", "four", "roman/tests/roman::four", None, true),
+        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - to_roman", None, true),
+        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - to_roman #2", None, true),
+        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - from_roman", None, false),
+        ("a.test.ts", "roman > four", "a.test.ts > roman > four", Some("a.test.ts"), true),
+        ("a.test.ts", "four", "b.test.ts > four", Some("b.test.ts"), false),
+    ] {
+        let about = About { file: file.to_owned(), item: item.to_owned() };
+        let test = Test { file: known_file.map(str::to_owned), ..Test::new(id, Status::Passed) };
+        assert_eq!(about.is(&test), expected, "{item} of {file}, {id}");
+    }
+}
+
+#[test]
+fn stand_ins_are_put_where_a_module_will_be() {
+    const NONE: &[&str] = &[];
+    const FLAT: &[&str] = &["shop/__init__.py"];
+    for (others, test, source, brief, expected) in [
+        (FLAT, "tests/test_a.py", "from shop.basket import Basket", "", &["shop/basket.py"][..]),
+        (&["src/shop/__init__.py"][..], "tests/test_a.py", "import shop.basket", "", &["src/shop/basket.py"]),
+        (
+            &["services/b/shop/__init__.py"],
+            "services/b/tests/test_a.py",
+            "from shop.basket import Basket",
+            "",
+            &["services/b/shop/basket.py"],
+        ),
+        (NONE, "tests/test_basket.py", "import basket", "", &["basket.py"]),
+        (NONE, "tests/test_a.py", "import basket", "Add a basket", &["basket.py"]),
+        (NONE, "tests/test_a.py", "import basket", "", &[]),
+        (FLAT, "tests/test_a.py", "from datetime import date", "tell the date and time", &[]),
+        (FLAT, "shop/tests/test_a.py", "from ..basket import Basket", "", &["shop/basket.py"]),
+        (NONE, "tests/a.test.ts", "import { f } from \"../src/a\";", "", &["src/a.ts"]),
+        (NONE, "tests/a.test.ts", "import { f } from \"../src/a.js\";", "", &["src/a.ts"]),
+        (NONE, "tests/a.test.js", "import { f } from \"../src/a.js\";", "", &["src/a.js"]),
+        (NONE, "tests/a.test.ts", "import { f } from \"elsewhere\";", "", &[]),
+        (NONE, "tests/a.rs", "use roman::to_roman;", "", &[]),
+    ] {
+        let mut now: Vec<(&str, &str)> = others.iter().map(|path| (*path, "")).collect();
+        now.push((test, source));
+        let scene = Scene { now: &now, brief, ..Scene::default() };
+        let planned = scene.ask(Phase::Red, |material| {
+            let (stand_ins, what) = stand_in::stand_ins(material, &[test.to_owned()]);
+            stand_ins.into_iter().filter(|_| what != stand_in::EVERYTHING).map(|(path, _)| path).collect::<Vec<_>>()
+        });
+        assert_eq!(planned, expected, "{source} in {test}");
+    }
+}
+
+#[test]
+fn expectations_are_made_impossible() {
+    let lines = |source: &str| source.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+    for (path, id, source, pick, expected) in [
+        ("test_a.py", "test_a.py::test_a", "def test_a():\n    assert f(1) == 2\n", Pick::Last, "assert f(1) == 3"),
+        (
+            "test_a.py",
+            "test_a.py::test_a",
+            "def test_a():\n    assert f(1) == approx(0.3, 1e-6)\n",
+            Pick::Last,
+            "assert f(1) == approx(0.3, 2e-6)",
+        ),
+        (
+            "test_a.py",
+            "test_a.py::test_a",
+            "def test_a():\n    assert f(1) == approx(0.3, 1e-6)\n",
+            Pick::First,
+            "assert f(1) == approx(1.3, 1e-6)",
+        ),
+        ("test_a.py", "test_a.py::test_a", "def test_a():\n    assert f(1)\n", Pick::Last, "assert not (f(1))"),
+        (
+            "test_a.py",
+            "test_a.py::test_a",
+            "def test_a():\n    text = \"a\"\n    assert g(f(text)) == text\n",
+            Pick::Last,
+            "assert g(f(text)) != text",
+        ),
+        (
+            "test_a.py",
+            "test_a.py::test_a",
+            "def test_a():\n    rows = [1]\n    save(rows)\n    assert load() == rows\n",
+            Pick::Last,
+            "assert load() != rows",
+        ),
+        (
+            "test_a.py",
+            "test_a.py::test_a",
+            "def test_a():\n    for n, want in [(1, 2)]:\n        assert f(n) == want, f\"{n}\"\n",
+            Pick::Last,
+            "for n, want in [(1, 3)]:",
+        ),
+        (
+            "a.test.ts",
+            "a.test.ts > a",
+            "test(\"a\", () => {\n  const rows = [1];\n  expect(copy(rows)).toEqual(rows);\n});\n",
+            Pick::Last,
+            "expect(copy(rows)).not.toEqual(rows);",
+        ),
+        (
+            "a.test.ts",
+            "a.test.ts > a",
+            "test(\"a\", () => {\n  expect(keys()).toContain(\"a\");\n});\n",
+            Pick::Last,
+            "expect(keys()).not.toContain(\"a\");",
+        ),
+        (
+            "tests/a.rs",
+            "roman/tests/a::a",
+            "#[test]\nfn a() {\n    let text = \"a\";\n    assert_eq!(g(&f(text)), text);\n}\n",
+            Pick::Last,
+            "assert_ne!(g(&f(text)), text);",
+        ),
+        ("test_a.py", "test_a.py::test_a", "def test_a():\n    assert 1 in f()\n", Pick::Last, "assert 1 not in f()"),
+        ("test_a.py", "test_a.py::test_b", "def test_a():\n    assert f(1) == 2\n", Pick::Last, "assert f(1) == 2"),
+        (
+            "a.test.ts",
+            "a.test.ts > a",
+            "test(\"a\", () => {\n  expect(f(1)).toBe(2);\n});\n",
+            Pick::Last,
+            "expect(f(1)).toBe(3);",
+        ),
+        (
+            "tests/a.rs",
+            "roman/tests/a::a",
+            "#[test]\nfn a() {\n    assert_eq!(f(1), Some(2));\n}\n",
+            Pick::Last,
+            "assert_eq!(f(1), Some(3));",
+        ),
+    ] {
+        let scene = Scene { now: &[(path, source)], targets: &[id], ..Scene::default() };
+        let control =
+            scene.ask(Phase::Green, |material| impossible(material, &[path.to_owned()], Extent::Everything, pick));
+        let control = control.unwrap();
+        let text = lines(&control.edits[0].1);
+        assert!(text.iter().any(|line| line == expected), "{expected} is not in {text:#?}");
+        assert_eq!(control.about.last().map(|about| about.item.as_str()), Some(canary::NAME), "{source}");
+    }
+}
+
+#[test]
+fn reworked_tests_are_sorted() {
+    const CODE: &str = "def f(x):\n    return x\n\n\ndef _g(x):\n    return x\n";
+    const TESTS: &str = "def test_a():\n    assert f(1) == 1\n\n\ndef test_g():\n    assert _g(2) == 2\n";
+    let only_f = "def f(x):\n    return x\n";
+    let without_g = "def test_a():\n    assert f(1) == 1\n";
+    let rust = "fn g() -> u8 { 1 }\npub fn f() -> u8 { 2 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { assert_eq!(super::f(), 2); }\n    #[test]\n    fn b() { assert_eq!(super::g(), 1); }\n}\n";
+    let no_g = "pub fn f() -> u8 { 2 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { assert_eq!(super::f(), 2); }\n}\n";
+    for (before, now, expected) in [
+        (vec![("test_a.py", TESTS)], vec![("test_a.py", &*TESTS.replace("test_a", "test_z"))], "moved test_a"),
+        (vec![("test_a.py", TESTS)], vec![("test_b.py", TESTS)], "moved test_a, moved test_g"),
+        (vec![("test_a.py", TESTS)], vec![("test_a.py", without_g)], "lost test_g"),
+        (vec![("test_a.py", TESTS)], vec![("test_a.py", &*TESTS.replace("== 2", "== 3"))], "lost test_g"),
+        (vec![("test_a.py", TESTS)], vec![("test_a.py", &*TESTS.replace(" == 2", ""))], "weaker test_g"),
+        (vec![("test_a.py", TESTS), ("a.py", CODE)], vec![("test_a.py", without_g), ("a.py", only_f)], "dead test_g"),
+        (
+            vec![("test_a.py", TESTS), ("a.py", CODE)],
+            vec![("test_a.py", ""), ("a.py", only_f)],
+            "lost test_a, dead test_g",
+        ),
+        (
+            vec![("test_a.py", TESTS), ("a.py", CODE)],
+            vec![("test_a.py", &*TESTS.replace("f(1)", "first(1)")), ("a.py", &*CODE.replace("def f", "def first"))],
+            "",
+        ),
+        (
+            vec![("test_a.py", TESTS), ("a.py", CODE)],
+            vec![
+                ("test_a.py", &*TESTS.replace("f(1) == 1", "first(1) == 2")),
+                ("a.py", &*CODE.replace("def f", "def first")),
+            ],
+            "lost test_a",
+        ),
+        (vec![("src/lib.rs", rust)], vec![("src/lib.rs", no_g)], "dead tests::b"),
+        (vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g"))], vec![("src/lib.rs", no_g)], "lost tests::b"),
+    ] {
+        let scene = Scene { before: &before, now: &now, ..Scene::default() };
+        let all = scene.ask(Phase::Refactor, reworked);
+        let tell = |word: &str, tests: Vec<&About>| {
+            tests.iter().map(|about| format!("{word} {}", about.item)).collect::<Vec<_>>()
+        };
+        let told = [
+            tell("moved", all.moved.iter().collect()),
+            tell("lost", all.lost.iter().collect()),
+            tell("dead", all.dead.iter().collect()),
+            tell("weaker", all.weaker.iter().map(|(about, _)| about).collect()),
+        ];
+        assert_eq!(told.concat().join(", "), expected, "{before:?} {now:?}");
+    }
+}
+
+#[test]
+fn fixtures_that_wait_to_be_asked_for_are_told_from_hooks() {
+    for (source, expected) in [
+        ("import pytest\n\n\n@pytest.fixture\ndef basket():\n    return []\n", true),
+        (
+            "\"\"\"Fixtures.\"\"\"\nimport pytest\n\n\n@pytest.fixture(scope=\"module\")\ndef a():\n    return b()\n\n\ndef b():\n    return 1\n",
+            true,
+        ),
+        ("import pytest\n\n\n@pytest.fixture(autouse=True)\ndef a():\n    return 1\n", false),
+        ("import pytest\n\n\n@pytest.fixture\ndef tmp_path():\n    return 1\n", false),
+        ("def pytest_collection_modifyitems(items):\n    items.clear()\n", false),
+        ("collect_ignore = [\"test_a.py\"]\n", false),
+        ("import builtins\nbuiltins.len = lambda x: 3\n", false),
+        ("import a\n\nif True:\n    a.f = 1\n", false),
+    ] {
+        assert_eq!(syntax::only_fixtures(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn more_tests_are_told_from_changed_ones() {
+    const PYTHON: &str = "import a\n\n\ndef test_a():\n    assert a.f() == 1\n";
+    const SCRIPT: &str = "import { f } from \"./a\";\n\ntest(\"a\", () => {\n  expect(f()).toBe(1);\n});\n";
+    for (path, old, new, expected) in [
+        ("test_a.py", PYTHON, format!("{PYTHON}\n\ndef test_b():\n    assert a.f() != 2\n"), true),
+        ("test_a.py", PYTHON, format!("import b\n{PYTHON}\n\ndef test_b():\n    assert b.f()\n"), true),
+        ("test_a.py", PYTHON, format!("{PYTHON}\n\ndef helper():\n    return 1\n"), true),
+        ("test_a.py", PYTHON, PYTHON.replace("== 1", "!= 2"), false),
+        ("test_a.py", PYTHON, PYTHON.replace("test_a", "check_a"), false),
+        ("test_a.py", PYTHON, format!("{PYTHON}\n\npytestmark = skip\n"), false),
+        ("test_a.py", PYTHON, format!("{PYTHON}\n\na.f = lambda: 1\n"), false),
+        ("a.test.ts", SCRIPT, format!("{SCRIPT}\ntest(\"b\", () => {{\n  expect(f()).not.toBe(2);\n}});\n"), true),
+        ("a.test.ts", SCRIPT, SCRIPT.replace("toBe(1)", "toBeDefined()"), false),
+        ("a.test.ts", SCRIPT, format!("{SCRIPT}\nexpect.extend({{}});\n"), false),
+    ] {
+        assert_eq!(syntax::only_adds_tests(Language::of_path(path), path, old, &new), expected, "{new}");
+    }
+}
+
+#[test]
+fn snapshots_are_filled_and_nothing_else() {
+    const EMPTY: &str = "expect(f(1)).toMatchInlineSnapshot();\nexpect(f(2)).toMatchInlineSnapshot();\n";
+    for (new, expected) in [
+        (EMPTY.replace("Snapshot()", "Snapshot(`\"a\"`)"), true),
+        (EMPTY.replacen("Snapshot()", "Snapshot(\n  `\n  a\n  `\n)", 1), true),
+        (EMPTY.to_owned(), false),
+        (EMPTY.replace("Snapshot()", "Snapshot(`${f(1)}`)"), false),
+        (EMPTY.replace("Snapshot()", "Snapshot(f(1))"), false),
+        (EMPTY.replace("f(1)", "f(3)").replace("Snapshot()", "Snapshot(`a`)"), false),
+        (EMPTY.replace(";\n", ";\nf();\n").replace("Snapshot()", "Snapshot(`a`)"), false),
+    ] {
+        assert_eq!(syntax::fills_snapshots(EMPTY, &new), expected, "{new}");
+    }
+    let filled = EMPTY.replace("Snapshot()", "Snapshot(`a`)");
+    assert!(!syntax::fills_snapshots(&filled, &filled.replace("`a`", "`b`")));
+}

@@ -1,0 +1,89 @@
+//! Question 9: which names does a file give, and which of them can nobody outside it use?
+
+use super::item::found;
+use super::language::Language;
+use super::tree::Tree;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name {
+    /// Without what it stands in.
+    pub name: String,
+    pub private: bool,
+    /// The same for code that differs in layout, comments and names that the file itself gives.
+    pub body_hash: u64,
+}
+
+/// Functions and classes outside tests. Where a language does not say who may use a name, everybody may.
+pub fn names(language: Language, path: &str, source: &str) -> Vec<Name> {
+    let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
+    let code = found(&tree, path).into_iter().filter(|one| !one.item.in_tests);
+    let named = code.filter_map(|one| {
+        let name = one.node.child("name")?;
+        let head = source.get(one.item.span.start..name.span().start).unwrap_or_default();
+        let private = match language {
+            Language::Python => name.text().starts_with('_') && !name.text().ends_with("__"),
+            Language::Rust => !super::word::has(head, "pub"),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => !super::word::has(head, "export"),
+            Language::Go => name.text().starts_with(|letter: char| !letter.is_uppercase()),
+            Language::Java => super::word::has(head, "private"),
+            Language::Other => false,
+        };
+        Some(Name { name: name.text().to_owned(), private, body_hash: one.item.body_hash })
+    });
+    named.collect()
+}
+
+/// The text with another name in place of each that stands there as a whole word.
+pub fn renamed(text: &str, old: &str, new: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(old).filter(|_| !old.is_empty()) {
+        let (before, after) = (rest.get(..at).unwrap_or_default(), rest.get(at + old.len()..).unwrap_or_default());
+        let inside = before.chars().next_back().or(out.chars().next_back()).is_some_and(super::word::is_word)
+            || after.starts_with(super::word::is_word);
+        out.push_str(before);
+        out.push_str(if inside { old } else { new });
+        rest = after;
+    }
+    out + rest
+}
+
+/// Whether a name stands in the text as a whole word.
+pub fn mentions(text: &str, name: &str) -> bool {
+    super::word::has(text, name)
+}
+
+/// Whether a `conftest.py` holds nothing but fixtures with names of their own that wait to be asked for, and functions
+/// that only they use.
+pub fn only_fixtures(source: &str) -> bool {
+    /// Given by pytest itself: one of the same name would take its place.
+    const GIVEN: [&str; 12] = [
+        "cache",
+        "capfd",
+        "caplog",
+        "capsys",
+        "doctest_namespace",
+        "monkeypatch",
+        "pytestconfig",
+        "recwarn",
+        "request",
+        "subtests",
+        "tmp_path",
+        "tmp_path_factory",
+    ];
+    let Some(tree) = Tree::parse(Language::Python, source) else { return false };
+    let is_plain = |node: super::tree::Node<'_>| match node.kind() {
+        "import_statement" | "import_from_statement" | "comment" | "class_definition" => true,
+        "expression_statement" => node.named_children().all(|child| child.kind() == "string"),
+        "function_definition" => node.child("name").is_some_and(|name| !name.text().starts_with("pytest_")),
+        "decorated_definition" => {
+            let marks: Vec<&str> =
+                node.children().filter(|one| one.kind() == "decorator").map(|one| one.text()).collect();
+            let name = node.child("definition").and_then(|inner| inner.child("name")).map_or("", |name| name.text());
+            marks.iter().all(|mark| mark.starts_with("@pytest.fixture") && !mark.contains("autouse"))
+                && !GIVEN.contains(&name)
+        }
+        _ => false,
+    };
+    !tree.is_broken() && tree.root().named_children().all(is_plain)
+}

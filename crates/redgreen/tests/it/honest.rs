@@ -1,0 +1,207 @@
+//! Honest work: small features developed test-first in growing repositories. The judge has to accept every step.
+//!
+//! `honest/<language>.steps` holds them. A line that begins with `%%` says what to do with the lines below it:
+//! `project`, `feature NAME: BRIEF`, a phase (or `commit`, which nobody judges), and in it `write`, `append`,
+//! `edit … %% to …`, `delete` and `move`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use crate::story::Story;
+
+#[test]
+fn python() {
+    accepts_everything("python", |_| {});
+}
+
+#[test]
+fn rust() {
+    accepts_everything("rust", |_| {});
+}
+
+#[test]
+fn typescript() {
+    let modules = crate::runner::node_modules();
+    if crate::runner::is_installed("node") && modules.join(".bin/vitest").exists() {
+        accepts_everything("typescript", |root| symlink(&modules, root.join("node_modules")).unwrap());
+    }
+}
+
+/// Repositories that are developed side by side.
+fn accepts_everything(language: &str, prepare: impl Fn(&Path) + Sync) {
+    let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/honest/{language}.steps"));
+    let projects = Mutex::new(read(&fs::read_to_string(steps).unwrap()));
+    let refused = Mutex::new(Vec::new());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(project) = { projects.lock().unwrap().pop() } {
+                    let wrong = play(&project, &prepare);
+                    refused.lock().unwrap().extend(wrong);
+                }
+            });
+        }
+    });
+    let refused = refused.into_inner().unwrap();
+    assert!(refused.is_empty(), "{} honest steps were not accepted:\n{}", refused.len(), refused.join("\n"));
+}
+
+const WORKERS_MAX: usize = 4;
+/// With REDGREEN_TEST_FAST, so many features of each project.
+const FEATURES_FAST: usize = 2;
+
+#[derive(Default)]
+struct Project {
+    name: String,
+    base: Vec<Edit>,
+    features: Vec<Feature>,
+}
+
+struct Feature {
+    name: String,
+    brief: String,
+    steps: Vec<Step>,
+}
+
+struct Step {
+    phase: String,
+    edits: Vec<Edit>,
+}
+
+struct Edit {
+    verb: String,
+    path: String,
+    text: String,
+    /// What an edit puts in place of the text.
+    new: Option<String>,
+}
+
+fn read(steps: &str) -> Vec<Project> {
+    let mut projects: Vec<Project> = Vec::new();
+    for line in steps.lines() {
+        let project = projects.last_mut();
+        let Some(command) = line.strip_prefix("%% ") else {
+            let edits = project.map(|project| project.edits());
+            match edits.and_then(|edits| edits.last_mut()) {
+                Some(edit) => writeln!(edit.new.as_mut().unwrap_or(&mut edit.text), "{line}").unwrap(),
+                None => assert!(line.is_empty() || line.starts_with('#'), "belongs to nothing: {line}"),
+            }
+            continue;
+        };
+        let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
+        match (verb, project) {
+            ("project", _) => projects.push(Project { name: rest.to_owned(), ..Project::default() }),
+            ("feature", Some(project)) => {
+                let (name, brief) = rest.split_once(": ").unwrap_or_else(|| panic!("no brief: {line}"));
+                project.features.push(Feature { name: name.to_owned(), brief: brief.to_owned(), steps: Vec::new() });
+            }
+            ("red" | "green" | "refactor" | "commit", Some(project)) => {
+                let step = Step { phase: verb.to_owned(), edits: Vec::new() };
+                project.features.last_mut().unwrap().steps.push(step);
+            }
+            ("to", Some(project)) => project.edits().last_mut().unwrap().new = Some(String::new()),
+            ("write" | "append" | "edit" | "delete" | "move", Some(project)) => {
+                let (verb, path) = (verb.to_owned(), rest.to_owned());
+                project.edits().push(Edit { verb, path, text: String::new(), new: None });
+            }
+            _ => panic!("not a command: {line}"),
+        }
+    }
+    projects
+}
+
+impl Project {
+    fn edits(&mut self) -> &mut Vec<Edit> {
+        match self.features.last_mut() {
+            Some(feature) => &mut feature.steps.last_mut().unwrap().edits,
+            None => &mut self.base,
+        }
+    }
+}
+
+/// Commits and judges step after step; tells what was not accepted.
+fn play(project: &Project, prepare: impl Fn(&Path)) -> Vec<String> {
+    let story = Story::bare_folder();
+    story.git("init -q -b main");
+    story.git("config user.name Ada");
+    story.git("config user.email ada@example.com");
+    prepare(&story.root);
+    apply(&story.root, &project.base);
+    let mut base = story.commit("base");
+    let mut wrong = Vec::new();
+    for (number, feature) in project.features.iter().enumerate() {
+        for step in &feature.steps {
+            apply(&story.root, &step.edits);
+            let head = story.commit(&format!("{}: {}", step.phase, feature.name));
+            let accepted = std::mem::replace(&mut base, head.clone());
+            if step.phase == "commit" || !is_wanted(number, &feature.name) {
+                continue;
+            }
+            let started = Instant::now();
+            let arguments =
+                ["judge", &step.phase, "--base", &accepted, "--head", &head, "--brief", &feature.brief, "--json"];
+            let mut command = story.command(env!("CARGO_BIN_EXE_redgreen"));
+            let said = command.args(arguments).output().unwrap();
+            let said = crate::story::Said::of(&arguments.join(" "), &said);
+            let name = format!("{}, {}, {}", project.name, feature.name, step.phase);
+            let (verdict, why) = match serde_json::from_str::<serde_json::Value>(&said.stdout) {
+                Ok(said) => (said["verdict"].as_str().unwrap_or_default().to_owned(), format!("{said:#}")),
+                Err(_) => ("error".to_owned(), format!("{}\n{}", said.stdout, said.stderr)),
+            };
+            #[expect(clippy::print_stderr, reason = "how long each step takes is worth knowing")]
+            {
+                eprintln!("{verdict} {:.1} s: {name}", started.elapsed().as_secs_f64());
+            }
+            if verdict != "accepted" {
+                wrong.push(format!("{name}: {why}"));
+            }
+        }
+    }
+    wrong
+}
+
+fn is_wanted(number: usize, name: &str) -> bool {
+    #[expect(clippy::disallowed_methods, reason = "tests are told what to leave out")]
+    let (fast, only) = (std::env::var_os("REDGREEN_TEST_FAST"), std::env::var("REDGREEN_TEST_FEATURE"));
+    (fast.is_none() || number < FEATURES_FAST) && only.ok().is_none_or(|only| name.contains(&only))
+}
+
+fn apply(root: &Path, edits: &[Edit]) {
+    for edit in edits {
+        let path = root.join(&edit.path);
+        let known = || fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", edit.path));
+        let text = match (edit.verb.as_str(), &edit.new) {
+            ("write", None) => whole(&edit.text),
+            ("append", None) => format!("{}\n{}\n", known(), edit.text.trim_end()),
+            ("edit", Some(new)) => {
+                let (text, old) = (known(), whole(&edit.text));
+                assert_eq!(text.matches(&old).count(), 1, "{} holds not once:\n{old}", edit.path);
+                text.replace(&old, &whole(new))
+            }
+            ("delete", None) => {
+                fs::remove_file(&path).unwrap_or_else(|error| panic!("{}: {error}", edit.path));
+                continue;
+            }
+            ("move", None) => {
+                let (from, to) = edit.path.split_once(' ').unwrap();
+                fs::create_dir_all(root.join(to).parent().unwrap()).unwrap();
+                fs::rename(root.join(from), root.join(to)).unwrap();
+                continue;
+            }
+            (verb, _) => panic!("{verb} {} is not complete", edit.path),
+        };
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// The lines without the blank ones around them.
+fn whole(text: &str) -> String {
+    let lines = text.trim_matches('\n');
+    if lines.is_empty() { String::new() } else { format!("{lines}\n") }
+}
