@@ -22,5 +22,6 @@ pub mod report;
 pub mod state;
 pub mod step;
 pub mod syntax;
+pub mod task;
 pub mod test_list;
 pub mod verdict;

@@ -178,6 +178,8 @@ vocabulary! {
         "let the code give plain values that a test can compare, and leave the test runner alone";
     GreenSuspicious "green.suspicious" Code
         "the code looks at who is asking: at the tests, the test runner or the call stack" "write code that does not know of its tests";
+    GreenExamplesDiffer "green.examples_differ" Code
+        "an example that the brief withholds is answered wrongly" "write code for every value, not only for those of the tests";
     GreenTimedOut "green.timed_out" Code
         "the suite did not end within its time limit" "make the code end";
     GreenLint "green.lint" Code

@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod decide;
 pub mod demo;
+pub mod examples;
 pub mod history;
 pub mod init;
 pub mod judge;

@@ -3,6 +3,7 @@
 
 mod change;
 mod environment;
+mod examples;
 mod memory;
 mod packages;
 
@@ -32,9 +33,9 @@ use crate::room::{Options, Request, Room, Surroundings, Trust, build_folder};
 use crate::runner::{self, Place, Settings, Suite};
 use crate::sandbox::{Network, Sandbox};
 
-
 pub(crate) use change::change;
 pub use environment::{Seen, Surrounding};
+pub use examples::Withheld;
 pub use memory::{Memory, Remembered};
 
 /// How often a test that broke is tried again before it is blamed.
@@ -78,6 +79,7 @@ pub struct Charge<'a> {
     /// The surroundings when the base was accepted.
     pub surroundings: Option<Seen>,
     pub brief: &'a str,
+    pub withheld: Withheld<'a>,
     pub timeout: Duration,
 }
 
@@ -158,17 +160,7 @@ impl<'a> Court<'a> {
                 suite
             }
         };
-        Ok(Self {
-            ground,
-            sandbox,
-            room,
-            suite,
-            timeout,
-            builds,
-            surroundings,
-            running: Duration::ZERO,
-            _lock: lock,
-        })
+        Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running: Duration::ZERO, _lock: lock })
     }
 
     fn try_candidate(&mut self, charge: &Charge<'_>) -> Result<Tried> {
@@ -188,10 +180,8 @@ impl<'a> Court<'a> {
             }
         };
         if charge.phase == Phase::Refactor && change.paths.is_empty() {
-            let verdict = judge::judge(
-                charge.phase,
-                Evidence { change: &change, before: &before, after: &before, targets: &[] },
-            );
+            let verdict =
+                judge::judge(charge.phase, Evidence { change: &change, before: &before, after: &before, targets: &[] });
             return Ok(self.tried(verdict, change, before));
         }
         let targets = match &charge.targets {
@@ -210,8 +200,9 @@ impl<'a> Court<'a> {
         self.take_build(charge)?;
         self.enter(Tree::Head, charge, &options)?;
         let mut after = self.run(&Selection::All, &[])?;
-        let rule =
-            |after: &Report| judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets });
+        let rule = |after: &Report| {
+            judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets })
+        };
         let mut verdict = rule(&after);
         if verdict.decision == Decision::Refused && self.excuse(&before, &mut after, &targets)? {
             verdict = rule(&after);
@@ -230,7 +221,9 @@ impl<'a> Court<'a> {
             let targets = judge::asked_for(charge.phase, &before, &after, &verdict, charge.targets.as_deref());
             let material = reading.material(&change, &after, &targets);
             let scene = Scene { charge, material: &material, options: &options };
+            self.try_examples(scene, &mut verdict)?;
             match charge.phase {
+                _ if verdict.decision != Decision::Accepted => {}
                 Phase::Refactor => self.compare(scene, &reworked, &mut verdict)?,
                 Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => self.control(scene, &mut verdict)?,
             }
@@ -292,7 +285,9 @@ impl<'a> Court<'a> {
             }
         }
         if mutants.1 > 0 {
-            verdict.notes.push(format!("{} of {} faults put into the changed lines were noticed", mutants.0, mutants.1));
+            verdict
+                .notes
+                .push(format!("{} of {} faults put into the changed lines were noticed", mutants.0, mutants.1));
             verdict.notes.extend(unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
         }
         if !suspicions.is_empty() {
@@ -463,8 +458,7 @@ impl<'a> Court<'a> {
             variables: variables.to_vec(),
         };
         let started = Instant::now();
-        let report =
-            self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
+        let report = self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
         self.running += started.elapsed();
         report
     }

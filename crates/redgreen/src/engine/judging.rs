@@ -1,11 +1,13 @@
 //! Finding out: the suite and the linters are run, and the mind rules on what they showed.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::change::{Change, Class};
+use redgreen_core::control::examples::{self, Example};
 use redgreen_core::event::{Event, Kept, Planning};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Exit, Outcome, Report};
@@ -18,7 +20,7 @@ use crate::failure::Failure;
 use crate::git::Worktree;
 use crate::process::{Limits, Program};
 use crate::runner::{self, Suite};
-use crate::trial::{self, Charge, Ground, Memory, Remembered};
+use crate::trial::{self, Charge, Ground, Memory, Remembered, Withheld};
 
 const LINT_OUTPUT_BYTES_MAX: usize = 64 << 10;
 
@@ -52,8 +54,9 @@ impl Engine<'_> {
         if phase == Phase::Plan {
             let suite = runner::detect(&self.worktree().path);
             // Nothing is found when the agent took the manifest away; the names of tests are still known.
-            let frameworks: Vec<_> =
-                suite.as_ref().map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
+            let frameworks: Vec<_> = suite
+                .as_ref()
+                .map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
             let change = trial::change(&self.project.git, phase, &head, &tree, &frameworks)?;
             let (verdict, planned) = self.judge_plan(answer, &tree, &change)?;
             return Ok(Event::Judged {
@@ -76,6 +79,7 @@ impl Engine<'_> {
             targets: (phase == Phase::Green).then_some(targets),
             surroundings: memory.recall(&head)?.map(|known| known.surroundings),
             brief: &self.words(),
+            withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test() },
             timeout,
         };
         let tried = trial::hold(self.ground(&folder), charge)?;
@@ -111,6 +115,26 @@ impl Engine<'_> {
             Some(test) => format!("{request}\n{}\n{}\n{}", test.description, test.test_file, test.impl_file),
             None => request.clone(),
         }
+    }
+
+    /// What the run was given to check its result with; read anew, so that it is nowhere else.
+    fn withheld(&self) -> Result<Vec<Example>> {
+        let path = self.folder.examples();
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read.with_context(|| format!("read {}", path.display()))?,
+        };
+        examples::parse("examples.json", &text).map_err(|faults| {
+            let failure = Failure::environment(format!("{} is damaged", path.display()));
+            faults.into_iter().fold(failure, Failure::evidence).into()
+        })
+    }
+
+    /// Whether nothing of the list is open beside the test under way.
+    fn is_last_test(&self) -> bool {
+        let progress = &self.state.progress;
+        let current = progress.current.as_ref().map(|test| &test.description);
+        progress.pending.iter().all(|pending| Some(pending) == current)
     }
 
     pub(super) fn ground<'a>(&'a self, checkout: &'a Path) -> Ground<'a> {

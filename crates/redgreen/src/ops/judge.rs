@@ -1,5 +1,6 @@
 //! `redgreen judge`: the verdict on one step, of anybody, in any repository.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -9,9 +10,10 @@ use redgreen_core::report::Counts;
 use redgreen_core::verdict::{Decision, Reason, Side};
 use serde::Serialize;
 
+use super::examples;
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
-use crate::trial::{self, Charge, Ground, Memory, Remembered};
+use crate::trial::{self, Charge, Ground, Memory, Remembered, Withheld};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -20,6 +22,10 @@ pub struct Question {
     pub base: String,
     pub head: String,
     pub brief: String,
+    /// A task as JSON, whose words are part of the brief.
+    pub task: Option<PathBuf>,
+    /// A file of withheld examples.
+    pub examples: Option<PathBuf>,
     pub timeout: Option<Duration>,
 }
 
@@ -71,9 +77,15 @@ impl Judgement {
 
 pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let git = &project.git;
+    let task = question.task.as_deref().map(examples::task).transpose()?.unwrap_or_default();
+    let mut withheld = question.examples.as_deref().map(examples::read).transpose()?.unwrap_or_default();
+    withheld.extend(task.examples);
+    let brief = format!("{}\n{}", question.brief, task.words);
     let commit = |name: &str| {
         git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
-            anyhow::Error::from(Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline"))
+            anyhow::Error::from(
+                Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline"),
+            )
         })
     };
     let (base, head) = (commit(&question.base)?, commit(&question.head)?);
@@ -100,7 +112,8 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         before,
         targets,
         surroundings,
-        brief: &question.brief,
+        brief: brief.trim(),
+        withheld: Withheld { examples: &withheld, due: true },
         timeout,
     };
     let tried = trial::hold(ground, charge)?;
@@ -114,7 +127,8 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         };
         memory.keep(&head_tree, &remembered)?;
     }
-    let told = |reason: &Reason| Told { reason: reason.clone(), side: reason.code.side(), next: reason.code.next_step() };
+    let told =
+        |reason: &Reason| Told { reason: reason.clone(), side: reason.code.side(), next: reason.code.next_step() };
     Ok(Judgement {
         version: 1,
         phase: question.phase,

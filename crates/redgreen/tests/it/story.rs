@@ -5,6 +5,7 @@ mod beside;
 mod cost;
 mod crash;
 mod disk;
+mod examples;
 mod fingerprint;
 mod kill;
 mod many;
