@@ -9,6 +9,7 @@
 pub mod agent;
 pub mod brief;
 pub mod change;
+pub mod contest;
 pub mod control;
 pub mod coverage;
 pub mod event;

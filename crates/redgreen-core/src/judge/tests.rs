@@ -439,7 +439,7 @@ fn what_is_not_honest_work_is_refused() {
     check(REFUSED);
 }
 
-/// What no report shows: the controls and the examples find it.
+/// What no report shows: the controls, the examples and the agent's word find it.
 const CONTROLS: &[Code] = &[
     Code::RedUnrelatedSymbol,
     Code::RedNoCall,
@@ -448,6 +448,7 @@ const CONTROLS: &[Code] = &[
     Code::GreenNotDiscriminating,
     Code::GreenSuspicious,
     Code::GreenExamplesDiffer,
+    Code::GreenContested,
     Code::RefactorTestsWeakened,
     Code::RefactorBehaviour,
 ];

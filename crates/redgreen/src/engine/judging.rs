@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::change::{Change, Class};
+use redgreen_core::contest::Contest;
 use redgreen_core::control::examples::{self, Example};
 use redgreen_core::event::{Event, Kept, Planning};
 use redgreen_core::phase::Phase;
@@ -67,6 +68,10 @@ impl Engine<'_> {
                 took_ms: elapsed_ms(started),
             });
         }
+        if let Some(contest) = Contest::parse(answer).filter(|_| phase == Phase::Green) {
+            let verdict = self.contested(&contest, &head)?;
+            return Ok(Event::Judged { phase, verdict, report: None, planned: None, took_ms: elapsed_ms(started) });
+        }
         let before = self.accepted_report()?;
         let memory = self.memory();
         let folder = self.worktree().path;
@@ -94,6 +99,21 @@ impl Engine<'_> {
         }
         let report = Some(self.keep_report(&tried.report, phase.as_str())?);
         Ok(Event::Judged { phase, verdict, report, planned: None, took_ms: elapsed_ms(started) })
+    }
+
+    /// Nothing is run: the human gets the test as RED left it, and the brief.
+    fn contested(&self, contest: &Contest, red: &str) -> Result<Verdict> {
+        let report = self.accepted_report()?;
+        let known = report.test(&contest.test).and_then(|test| test.file.clone());
+        let named = contest.test.split("::").next().map(str::to_owned);
+        let planned = self.state.progress.current.as_ref().map(|test| test.test_file.clone());
+        let files: Vec<String> = [known, named, planned].into_iter().flatten().collect();
+        let read = |path: &str| {
+            let bytes = self.project.git.read_file(red, path).ok().flatten()?;
+            String::from_utf8(bytes).ok()
+        };
+        let source = contest.source(&files, &read);
+        Ok(contest.ruling(source.as_ref(), &self.words()))
     }
 
     pub(super) fn lint(&mut self) -> Result<Event> {

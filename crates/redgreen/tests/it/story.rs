@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod beside;
+mod contest;
 mod cost;
 mod crash;
 mod disk;
