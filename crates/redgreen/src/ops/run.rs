@@ -48,11 +48,8 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let policy = request.limits.over(project.file.policy(&project.environment)?)?;
     let kill_at = kill_at(project)?;
     let (agent, script) = agent(project, request.script.as_deref(), None)?;
-    let withheld = request.examples.as_deref().map(examples::read).transpose()?;
     let (base, target) = starting_point(project, request)?;
-    if let Some(path) = &request.examples {
-        check_withheld(project, path, &base)?;
-    }
+    let withheld = withheld(project, request.examples.as_deref(), &base)?;
     project.git.check_version()?;
     project.git.identity()?;
     runner::detect(&project.git.root)?;
@@ -112,7 +109,7 @@ pub(super) fn keep_script(folder: &RunFolder, script: &str) -> Result<()> {
 }
 
 /// They stay with the run: neither the repository nor the worktree ever holds them.
-fn keep_examples(folder: &RunFolder, withheld: Option<&[Example]>) -> Result<()> {
+pub(super) fn keep_examples(folder: &RunFolder, withheld: Option<&[Example]>) -> Result<()> {
     let Some(withheld) = withheld else { return Ok(()) };
     keep(folder, &folder.examples(), &serde_json::to_string(withheld).context("write examples as JSON")?)
 }
@@ -126,13 +123,13 @@ fn keep(folder: &RunFolder, path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the commit holds is in every agent's worktree.
-fn check_withheld(project: &Project, path: &Path, base: &str) -> Result<()> {
-    let git = &project.git;
+/// The examples of a file that no agent's worktree holds.
+pub(super) fn withheld(project: &Project, path: Option<&Path>, base: &str) -> Result<Option<Vec<Example>>> {
+    let (Some(path), git) = (path, &project.git) else { return Ok(None) };
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let inside = real.strip_prefix(&git.root).ok().and_then(Path::to_str);
     match inside.map(|inside| git.read_file(base, inside)).transpose()?.flatten() {
-        None => Ok(()),
+        None => examples::read(path).map(Some),
         Some(_) => Err(Failure::usage(format!("{} is part of the repository, where agents see it", path.display()))
             .next("keep withheld examples outside the repository")
             .into()),

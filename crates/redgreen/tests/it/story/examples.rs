@@ -114,3 +114,21 @@ done = true
     story.script("bad.json", "[{}]");
     story.redgreen("judge green --examples @bad.json").exits(2).says("example 1: `call` has to be");
 }
+
+#[test]
+fn examples_of_the_whole_feature_are_owed_at_its_last_test() {
+    let story = Story::calculator();
+    story.script(
+        "examples.json",
+        r#"[{"call": "calc:add", "args": [20, 22], "gives": 42}, {"call": "calc:multiply", "args": [6, 7], "gives": 42}]"#,
+    );
+    story.redgreen("run --script @kata.toml --max-cycles 1 \"a calculator\"").exits(5);
+    story.redgreen("resume --max-cycles 9 --examples @examples.json").exits(3).says("everything is done");
+    let status = story.redgreen("status --json").json();
+    let journal = Path::new(status["runs"][0]["folder"].as_str().unwrap()).join("journal.jsonl");
+    let journal = fs::read_to_string(journal).unwrap();
+    for told in ["1 of 2 withheld examples are met", "not owed yet", "2 of 2 withheld examples are met"] {
+        assert!(journal.contains(told), "{told}: {journal}");
+    }
+    assert!(!journal.contains("green.examples_differ"), "{journal}");
+}
