@@ -1,6 +1,7 @@
 //! What an agent is told, and what it gives back. Whichever agent it is, its edits are in the worktree; nothing it says
 //! is evidence.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::brief::TestCase;
@@ -40,7 +41,8 @@ pub struct Trouble {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Turn {
-    /// The agent stopped by itself. What it says counts only in PLAN, where the answer names the next test.
+    /// The agent stopped by itself. What it says counts in PLAN, where the answer names the next test, and in GREEN,
+    /// where it may contest one.
     Done { answer: String },
     /// It could not go on.
     Failed { failure: Failure, message: String },
@@ -69,6 +71,14 @@ impl Failure {
             Failure::Unusable => "agent.unusable",
         }
     }
+}
+
+/// The last object of an answer that reads as `T`: models talk before they answer, and fence what they say.
+pub(crate) fn last_object<T: DeserializeOwned>(answer: &str) -> Option<T> {
+    answer.match_indices('{').rev().find_map(|(start, _)| {
+        let mut objects = serde_json::Deserializer::from_str(answer.get(start..)?).into_iter::<T>();
+        objects.next()?.ok()
+    })
 }
 
 /// What a turn cost; `None` is unknown, never zero.

@@ -6,6 +6,7 @@
 
 pub mod behaviour;
 mod canary;
+pub mod examples;
 pub mod reworked;
 mod stand_in;
 
@@ -433,7 +434,7 @@ fn old_code(material: &Material<'_>, report: &Report) -> Answer {
 
 impl About {
     /// Whether a runner's result is of this test: its id ends with the item's name, parameters aside.
-    fn is(&self, test: &Test) -> bool {
+    pub(crate) fn is(&self, test: &Test) -> bool {
         let plain = plain(&test.id);
         let ends = plain.strip_suffix(self.item.as_str()).is_some_and(|rest| {
             rest.is_empty() || rest.ends_with("::") || rest.ends_with("> ") || rest.ends_with(['.', ' ', '/'])

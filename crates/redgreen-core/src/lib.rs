@@ -9,6 +9,7 @@
 pub mod agent;
 pub mod brief;
 pub mod change;
+pub mod contest;
 pub mod control;
 pub mod coverage;
 pub mod event;
@@ -22,5 +23,6 @@ pub mod report;
 pub mod state;
 pub mod step;
 pub mod syntax;
+pub mod task;
 pub mod test_list;
 pub mod verdict;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::agent::Trouble;
 use crate::brief::TestCase;
+use crate::contest;
 use crate::event::{Decision as Choice, Event, Kept, Mark, Outcome, Planning, Run};
 use crate::handoff::Handoff;
 use crate::phase::{Phase, Role};
@@ -142,6 +143,10 @@ pub enum Stage {
     /// The judge could not find out.
     Doubting {
         answer: String,
+        trouble: Trouble,
+    },
+    /// A test is said to contradict the brief; a human has to decide.
+    Contested {
         trouble: Trouble,
     },
     Linting {
@@ -348,9 +353,13 @@ impl State {
                     attempt.trouble = Some(trouble);
                 }
             }
-            Situation::Working { stage, .. } => match stage {
+            Situation::Working { attempt, stage, .. } => match stage {
                 Stage::Unable { .. } => *stage = Stage::Asking,
                 Stage::Doubting { answer, .. } => *stage = Stage::Judging { answer: std::mem::take(answer) },
+                Stage::Contested { trouble } => {
+                    attempt.trouble = Some(contest::overruled(trouble));
+                    *stage = Stage::Asking;
+                }
                 Stage::Pausing { .. }
                 | Stage::Asking
                 | Stage::Judging { .. }

@@ -127,7 +127,9 @@ fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
         Stage::Asking => ask(state, phase, attempt, role_of(phase)),
         Stage::Diagnosing => ask(state, phase, attempt, Role::Diagnosis),
         Stage::Unable { trouble } => leave(Outcome::AgentUnusable { trouble: trouble.clone() }),
-        Stage::Doubting { trouble, .. } => leave(Outcome::Undecided { phase, trouble: trouble.clone() }),
+        Stage::Contested { trouble } | Stage::Doubting { trouble, .. } => {
+            leave(Outcome::Undecided { phase, trouble: trouble.clone() })
+        }
         Stage::Judging { answer } => {
             let policy = &state.run.policy;
             let timeout_ms = match phase {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::agent::last_object;
 use crate::brief::TestCase;
 use crate::verdict::{Code, Reason, Verdict};
 
@@ -154,7 +155,7 @@ fn selection(answer: &str, list: &TestList) -> Result<Option<TestCase>, Reason> 
     }
 }
 
-/// The last object in the answer that has `currentTest`: models talk before they answer, and fence what they say.
+/// The last object in the answer that has `currentTest`.
 fn parse_answer(answer: &str) -> Option<Option<TestCase>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -166,10 +167,7 @@ fn parse_answer(answer: &str) -> Option<Option<TestCase>> {
     fn present<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<TestCase>, D::Error> {
         Option::deserialize(input)
     }
-    answer.match_indices('{').rev().find_map(|(start, _)| {
-        let mut objects = serde_json::Deserializer::from_str(answer.get(start..)?).into_iter::<Answer>();
-        objects.next()?.ok().map(|answer| answer.current_test)
-    })
+    last_object::<Answer>(answer).map(|answer| answer.current_test)
 }
 
 fn checkbox(line: &str) -> Option<(bool, &str)> {

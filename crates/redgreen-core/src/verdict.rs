@@ -178,6 +178,11 @@ vocabulary! {
         "let the code give plain values that a test can compare, and leave the test runner alone";
     GreenSuspicious "green.suspicious" Code
         "the code looks at who is asking: at the tests, the test runner or the call stack" "write code that does not know of its tests";
+    GreenExamplesDiffer "green.examples_differ" Code
+        "an example that the brief withholds is answered wrongly" "write code for every value, not only for those of the tests";
+    GreenContested "green.contested" Test
+        "whoever writes the code says that a test contradicts the brief"
+        "a human compares both texts, then rolls back to write the test anew, resumes (the test stands) or aborts";
     GreenTimedOut "green.timed_out" Code
         "the suite did not end within its time limit" "make the code end";
     GreenLint "green.lint" Code
@@ -239,6 +244,11 @@ impl Verdict {
 
     pub fn first(&self) -> Option<&Reason> {
         self.reasons.first()
+    }
+
+    /// A human has to decide between a test and the brief.
+    pub fn is_contest(&self) -> bool {
+        self.first().is_some_and(|reason| reason.code == Code::GreenContested)
     }
 
     /// All reasons, a line each, as they are told to the next try.

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod decide;
 pub mod demo;
 pub mod doctor;
+pub mod examples;
 pub mod history;
 pub mod init;
 pub mod judge;

@@ -3,6 +3,7 @@
 
 mod change;
 mod environment;
+mod examples;
 mod memory;
 mod packages;
 
@@ -36,6 +37,7 @@ use crate::sandbox::{Network, Sandbox};
 
 pub(crate) use change::change;
 pub use environment::{Seen, Surrounding};
+pub use examples::Withheld;
 pub use memory::{Memory, Remembered};
 
 /// How often a test that broke is tried again before it is blamed.
@@ -97,6 +99,7 @@ pub struct Charge<'a> {
     /// The surroundings when the base was accepted.
     pub surroundings: Option<Seen>,
     pub brief: &'a str,
+    pub withheld: Withheld<'a>,
     pub timeout: Duration,
 }
 
@@ -231,7 +234,9 @@ impl<'a> Court<'a> {
             let targets = judge::asked_for(charge.phase, &before, &after, &verdict, charge.targets.as_deref());
             let material = reading.material(&change, &after, &targets);
             let scene = Scene { charge, material: &material, options: &options };
+            self.try_examples(scene, &mut verdict)?;
             match charge.phase {
+                _ if verdict.decision != Decision::Accepted => {}
                 Phase::Refactor => self.compare(scene, &reworked, &mut verdict)?,
                 Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => self.control(scene, &mut verdict)?,
             }

@@ -11,7 +11,7 @@ use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
 /// Asks one tree; it reads [`Ask`] and writes [`Said`], both as JSON, and nothing else.
-pub const DRIVER: &str = include_str!("behaviour.py");
+pub const DRIVER: &str = concat!(include_str!("modules.py"), include_str!("behaviour.py"));
 /// Beyond these nobody learns more.
 const VALUES_MAX: usize = 60;
 const DIFFERENCES_MAX: usize = 3;

@@ -113,6 +113,7 @@ fn stage_name(stage: &Stage) -> &'static str {
         Stage::Unable { .. } => "unable",
         Stage::Judging { .. } => "judging",
         Stage::Doubting { .. } => "doubting",
+        Stage::Contested { .. } => "contested",
         Stage::Linting { .. } => "linting",
         Stage::Restoring { .. } => "restoring",
         Stage::Diagnosing => "diagnosing",

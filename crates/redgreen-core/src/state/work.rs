@@ -42,6 +42,7 @@ impl State {
                     // Without it nobody knows what is next, and "nothing" would be taken for "done".
                     Decision::Accepted if phase == Phase::Plan && planned.is_none() => return None,
                     Decision::Accepted => self.lint_or_commit(phase, acceptance),
+                    Decision::Undecided if verdict.is_contest() => Stage::Contested { trouble: told(verdict) },
                     Decision::Undecided => Stage::Doubting { answer, trouble: told(verdict) },
                     Decision::Refused => return Some(self.refused(phase, attempt, verdict, at)),
                 }

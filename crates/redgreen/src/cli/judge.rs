@@ -1,5 +1,6 @@
 //! `redgreen judge`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -15,7 +16,8 @@ use crate::view;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                         redgreen judge red --base main --head HEAD\n  \
-                        redgreen judge green --base HEAD~1 --head HEAD --json\n\n\
+                        redgreen judge green --base HEAD~1 --head HEAD --json\n  \
+                        redgreen judge green --examples ../withheld.toml\n\n\
                         Exit codes: 0 accepted, 1 refused, 3 undecided")]
 pub(super) struct Args {
     /// What the step claims to be
@@ -29,6 +31,12 @@ pub(super) struct Args {
     /// What was asked for, in words
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     brief: String,
+    /// What was asked for, as the JSON of a TDD task; its `examples` are withheld ones
+    #[arg(long, value_name = "FILE", conflicts_with = "brief")]
+    task: Option<PathBuf>,
+    /// Calls and their answers that the repository does not hold (TOML or JSON), which GREEN has to meet
+    #[arg(long, value_name = "FILE")]
+    examples: Option<PathBuf>,
     /// How the project's tests are run, where redgreen cannot find out
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
@@ -52,14 +60,8 @@ impl Args {
             PhaseName::Refactor => Phase::Refactor,
         };
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let question = Question {
-            phase,
-            base: self.base,
-            head: self.head,
-            brief: self.brief,
-            test_command: self.test_command,
-            timeout,
-        };
+        let Self { base, head, brief, task, examples, test_command, .. } = self;
+        let question = Question { phase, base, head, brief, task, examples, test_command, timeout };
         let judgement = judge::judge(&desk.project()?, &question)?;
         let word = match judgement.verdict {
             Decision::Accepted => "accepted",

@@ -18,6 +18,9 @@ pub(super) struct Args {
     /// Play this script from here on
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+    /// Withhold these examples from here on; a run of another clone does not bring its own along
+    #[arg(long, value_name = "FILE")]
+    examples: Option<PathBuf>,
     /// Do not ask at the end, even on a terminal
     #[arg(long)]
     no_input: bool,
@@ -28,8 +31,9 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let project = desk.project()?;
-        let request = ops::resume::Request { run: self.run, script: self.script, limits: self.limits.into() };
+        let Self { run, script, examples, no_input, limits } = self;
+        let request = ops::resume::Request { run, script, examples, limits: limits.into() };
         let stopped = ops::resume::resume(&project, &request, &mut desk.watch())?;
-        end(desk, &project, &stopped, self.no_input)
+        end(desk, &project, &stopped, no_input)
     }
 }

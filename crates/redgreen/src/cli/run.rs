@@ -22,6 +22,9 @@ pub(super) struct Args {
     /// The file a scripted agent plays [default: as configured]
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+    /// Calls and their answers that no agent sees (TOML or JSON), which the result has to meet
+    #[arg(long, value_name = "FILE")]
+    examples: Option<PathBuf>,
     /// The branch the result is meant for [default: the one that is checked out]
     #[arg(long, value_name = "BRANCH")]
     onto: Option<String>,
@@ -64,6 +67,7 @@ impl Args {
         let request = ops::run::Request {
             request: self.request,
             script: self.script,
+            examples: self.examples,
             onto: self.onto,
             branch: self.branch,
             limits: self.limits.into(),

@@ -10,6 +10,8 @@ use crate::view;
 
 /// More reasons than this do not fit on a screen with the rest.
 const REASON_LINES_MAX: usize = 5;
+/// Notes may hold two texts to compare.
+const NOTE_LINES_MAX: usize = 90;
 
 /// Explain on one screen why a run is where it is
 #[derive(clap::Args, Debug)]
@@ -32,6 +34,7 @@ impl Args {
             };
             let reasons = view::clip(&last.verdict.sentences(), REASON_LINES_MAX);
             rows.push(("verdict", format!("{} {word}\n{reasons}", last.phase)));
+            rows.push(("note", view::clip(&last.verdict.notes.join("\n"), NOTE_LINES_MAX)));
             rows.push(("ran", last.ran.clone().unwrap_or_default()));
             rows.push(("fault", side(last.side).to_owned()));
             rows.push(("asked", last.next_step.to_owned()));

@@ -1,11 +1,14 @@
 //! Finding out: the suite and the linters are run, and the mind rules on what they showed.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::change::{Change, Class};
+use redgreen_core::contest::Contest;
+use redgreen_core::control::examples::{self, Example};
 use redgreen_core::event::{Event, Kept, Planning};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Exit, Flag, Outcome, Report};
@@ -18,7 +21,7 @@ use crate::failure::Failure;
 use crate::git::Worktree;
 use crate::process::{Limits, Program};
 use crate::runner::{self, Suite};
-use crate::trial::{self, Charge, Ground, Memory, Remembered};
+use crate::trial::{self, Charge, Ground, Memory, Remembered, Withheld};
 
 const LINT_OUTPUT_BYTES_MAX: usize = 64 << 10;
 
@@ -65,6 +68,10 @@ impl Engine<'_> {
                 took_ms: elapsed_ms(started),
             });
         }
+        if let Some(contest) = Contest::parse(answer).filter(|_| phase == Phase::Green) {
+            let verdict = self.contested(&contest, &head)?;
+            return Ok(Event::Judged { phase, verdict, report: None, planned: None, took_ms: elapsed_ms(started) });
+        }
         let before = self.accepted_report()?;
         let memory = self.memory();
         let folder = self.worktree().path;
@@ -78,6 +85,7 @@ impl Engine<'_> {
             targets: (phase == Phase::Green).then_some(targets),
             surroundings: memory.recall(&head)?.map(|known| known.surroundings),
             brief: &self.words(),
+            withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test() },
             timeout,
         };
         let tried = trial::hold(self.ground(&folder), &charge)?;
@@ -92,6 +100,21 @@ impl Engine<'_> {
         }
         let report = Some(self.keep_report(&tried.report, phase.as_str())?);
         Ok(Event::Judged { phase, verdict, report, planned: None, took_ms: elapsed_ms(started) })
+    }
+
+    /// Nothing is run: the human gets the test as RED left it, and the brief.
+    fn contested(&self, contest: &Contest, red: &str) -> Result<Verdict> {
+        let report = self.accepted_report()?;
+        let known = report.test(&contest.test).and_then(|test| test.file.clone());
+        let named = contest.test.split("::").next().map(str::to_owned);
+        let planned = self.state.progress.current.as_ref().map(|test| test.test_file.clone());
+        let files: Vec<String> = [known, named, planned].into_iter().flatten().collect();
+        let read = |path: &str| {
+            let bytes = self.project.git.read_file(red, path).ok().flatten()?;
+            String::from_utf8(bytes).ok()
+        };
+        let source = contest.source(&files, &read);
+        Ok(contest.ruling(source.as_ref(), &self.words()))
     }
 
     pub(super) fn lint(&mut self) -> Result<Event> {
@@ -113,6 +136,26 @@ impl Engine<'_> {
             Some(test) => format!("{request}\n{}\n{}\n{}", test.description, test.test_file, test.impl_file),
             None => request.clone(),
         }
+    }
+
+    /// What the run was given to check its result with; read anew, so that it is nowhere else.
+    fn withheld(&self) -> Result<Vec<Example>> {
+        let path = self.folder.examples();
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read.with_context(|| format!("read {}", path.display()))?,
+        };
+        examples::parse("examples.json", &text).map_err(|faults| {
+            let failure = Failure::environment(format!("{} is damaged", path.display()));
+            faults.into_iter().fold(failure, Failure::evidence).into()
+        })
+    }
+
+    /// Whether nothing of the list is open beside the test under way.
+    fn is_last_test(&self) -> bool {
+        let progress = &self.state.progress;
+        let current = progress.current.as_ref().map(|test| &test.description);
+        progress.pending.iter().all(|pending| Some(pending) == current)
     }
 
     pub(super) fn ground<'a>(&'a self, checkout: &'a Path) -> Ground<'a> {

@@ -168,6 +168,11 @@ impl RunFolder {
     pub fn script(&self) -> PathBuf {
         self.path.join("script.toml")
     }
+
+    /// The examples that the run withholds from its agents, if it has any.
+    pub fn examples(&self) -> PathBuf {
+        self.path.join("examples.json")
+    }
 }
 
 /// `20261115-224849-k3x9`: the time, and letters that two runs of one second do not share by chance.

@@ -1,5 +1,6 @@
 //! `redgreen judge`: the verdict on one step, of anybody, in any repository.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -9,9 +10,10 @@ use redgreen_core::report::Counts;
 use redgreen_core::verdict::{Decision, Reason, Side};
 use serde::Serialize;
 
+use super::examples;
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
-use crate::trial::{self, Charge, Ground, Memory, Remembered};
+use crate::trial::{self, Charge, Ground, Memory, Remembered, Withheld};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -22,6 +24,10 @@ pub struct Question {
     pub brief: String,
     /// Where redgreen cannot find out how the tests are run.
     pub test_command: Option<String>,
+    /// A task as JSON, whose words are part of the brief.
+    pub task: Option<PathBuf>,
+    /// A file of withheld examples.
+    pub examples: Option<PathBuf>,
     pub timeout: Option<Duration>,
 }
 
@@ -73,6 +79,10 @@ impl Judgement {
 
 pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let git = &project.git;
+    let task = question.task.as_deref().map(examples::task).transpose()?.unwrap_or_default();
+    let mut withheld = question.examples.as_deref().map(examples::read).transpose()?.unwrap_or_default();
+    withheld.extend(task.examples);
+    let brief = format!("{}\n{}", question.brief, task.words);
     let commit = |name: &str| {
         git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
             anyhow::Error::from(
@@ -110,7 +120,8 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         before,
         targets,
         surroundings,
-        brief: &question.brief,
+        brief: brief.trim(),
+        withheld: Withheld { examples: &withheld, due: true },
         timeout,
     };
     let tried = trial::hold(ground, &charge)?;

@@ -7,7 +7,7 @@ use redgreen_core::brief::Brief;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::handoff::Handoff;
 
-use super::run::{Limits, keep_script, went_wrong};
+use super::run::{Limits, keep_examples, keep_script, went_wrong, withheld};
 use super::{Stopped, agent, kill_at, notes, pick, state_of};
 use crate::engine::{Engine, Observer, Project};
 use crate::failure::Failure;
@@ -18,6 +18,8 @@ use crate::journal::{Journal, RunFolder};
 pub struct Request {
     pub run: Option<String>,
     pub script: Option<PathBuf>,
+    /// A file of withheld examples, in place of those the run has.
+    pub examples: Option<PathBuf>,
     pub limits: Limits,
 }
 
@@ -41,11 +43,13 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
         return Err(Failure::usage(format!("run {} is over", folder.id)).next("redgreen history").into());
     }
     let (agent, script) = agent(project, request.script.as_deref(), Some(&folder))?;
+    let withheld = withheld(project, request.examples.as_deref(), &state.progress.head.commit)?;
     let (journal, state) = Journal::open(&folder, kill_at)?;
     let state = state.context("the run's journal is empty")?;
     if request.script.is_some() {
         keep_script(&folder, &script)?;
     }
+    keep_examples(&folder, withheld.as_deref())?;
     let policy = request.limits.over(state.run.policy.clone())?;
     let policy = (policy != state.run.policy).then(|| Box::new(policy));
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, Some(agent), observe);
@@ -90,6 +94,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let kill_at = kill_at(project)?;
     let policy = request.limits.over(project.file.policy(&project.environment)?)?;
     let (agent, script) = agent(project, request.script.as_deref(), None)?;
+    let withheld = withheld(project, request.examples.as_deref(), &tip)?;
     git.identity()?;
     for (what, commit) in [("it started from", &handoff.run.base), ("it stopped at", &tip)] {
         if git.resolve(&format!("{commit}^{{commit}}"))?.is_none() {
@@ -124,6 +129,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     }
     let folder = project.store.adopt(&run.id)?;
     keep_script(&folder, &script)?;
+    keep_examples(&folder, withheld.as_deref())?;
     let (journal, _) = Journal::open(&folder, kill_at)?;
     let first = Event::Adopted { run: Box::new(run), head, handoff: Box::new(handoff) };
     let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe)?;

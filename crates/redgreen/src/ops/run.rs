@@ -1,14 +1,15 @@
 //! `redgreen run`: from a request to a branch that waits for a human.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use redgreen_core::brief::Brief;
+use redgreen_core::control::examples::Example;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::policy::Policy;
 
-use super::{Stopped, agent, kill_at, notes};
+use super::{Stopped, agent, examples, kill_at, notes};
 use crate::engine::{Engine, Observer, Project, now};
 use crate::failure::Failure;
 use crate::git::Head;
@@ -21,6 +22,8 @@ use crate::runner;
 pub struct Request {
     pub request: String,
     pub script: Option<PathBuf>,
+    /// A file of withheld examples.
+    pub examples: Option<PathBuf>,
     /// The branch the result is meant for; the one that is checked out, if not named.
     pub onto: Option<String>,
     /// The branch to work on; made up, if not named.
@@ -46,6 +49,7 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let kill_at = kill_at(project)?;
     let (agent, script) = agent(project, request.script.as_deref(), None)?;
     let (base, target) = starting_point(project, request)?;
+    let withheld = withheld(project, request.examples.as_deref(), &base)?;
     project.git.check_version()?;
     project.git.identity()?;
     runner::suite(&project.git.root, &project.file.test)?;
@@ -58,6 +62,7 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let folder = project.store.create(now())?;
     let started = begin(project, request, brief, policy, base, target, &agent.name(), &folder)
         .and_then(|first| keep_script(&folder, &script).map(|()| first))
+        .and_then(|first| keep_examples(&folder, withheld.as_deref()).map(|()| first))
         .and_then(|first| Journal::open(&folder, kill_at).map(|(journal, _)| (first, journal)))
         .and_then(|(first, journal)| Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe));
     let mut engine = match started {
@@ -99,13 +104,36 @@ fn full_disk(folder: &RunFolder) -> Option<String> {
     Some(words.split(" (os error").next().unwrap_or_default().to_owned())
 }
 
-/// A reader, and a run that is resumed, sees the old script or the new one.
 pub(super) fn keep_script(folder: &RunFolder, script: &str) -> Result<()> {
-    let act = || format!("write {}", folder.script().display());
+    keep(folder, &folder.script(), script)
+}
+
+/// They stay with the run: neither the repository nor the worktree ever holds them.
+pub(super) fn keep_examples(folder: &RunFolder, withheld: Option<&[Example]>) -> Result<()> {
+    let Some(withheld) = withheld else { return Ok(()) };
+    keep(folder, &folder.examples(), &serde_json::to_string(withheld).context("write examples as JSON")?)
+}
+
+/// A reader, and a run that is resumed, sees the old file or the new one.
+fn keep(folder: &RunFolder, path: &Path, text: &str) -> Result<()> {
+    let act = || format!("write {}", path.display());
     let mut part = tempfile::NamedTempFile::new_in(&folder.path).with_context(act)?;
-    part.write_all(script.as_bytes()).with_context(act)?;
-    part.persist(folder.script()).map_err(|error| error.error).with_context(act)?;
+    part.write_all(text.as_bytes()).with_context(act)?;
+    part.persist(path).map_err(|error| error.error).with_context(act)?;
     Ok(())
+}
+
+/// The examples of a file that no agent's worktree holds.
+pub(super) fn withheld(project: &Project, path: Option<&Path>, base: &str) -> Result<Option<Vec<Example>>> {
+    let (Some(path), git) = (path, &project.git) else { return Ok(None) };
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let inside = real.strip_prefix(&git.root).ok().and_then(Path::to_str);
+    match inside.map(|inside| git.read_file(base, inside)).transpose()?.flatten() {
+        None => examples::read(path).map(Some),
+        Some(_) => Err(Failure::usage(format!("{} is part of the repository, where agents see it", path.display()))
+            .next("keep withheld examples outside the repository")
+            .into()),
+    }
 }
 
 impl Limits {

@@ -6,7 +6,7 @@ use redgreen_core::brief::TestCase;
 use redgreen_core::event::Outcome;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Spent;
-use redgreen_core::state::{Ending, Situation, State};
+use redgreen_core::state::{Ending, Situation, Stage, State};
 use serde::Serialize;
 
 use super::notes;
@@ -132,6 +132,16 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         Some(Outcome::AgentUnusable { .. }) => {
             return format!("redgreen resume {id} --script FILE    (or: redgreen abort {id})");
         }
+        Some(Outcome::Undecided { .. }) if is_contested(state) => {
+            let planned = state.trail.iter().rev().find(|waypoint| waypoint.next == Phase::Red);
+            let commit = planned.map(|waypoint| waypoint.progress.head.commit.get(..10).unwrap_or_default());
+            let anew =
+                commit.map(|commit| format!("the test is written anew: redgreen rollback {commit}, then resume\n"));
+            return format!(
+                "{}the test stands: redgreen resume {id}\nneither: redgreen abort {id}",
+                anew.unwrap_or_default()
+            );
+        }
         Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
             return format!("put right what it says, then: redgreen resume {id}    (or: redgreen abort {id})");
         }
@@ -159,6 +169,10 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         | Situation::Reverting { .. }
         | Situation::Halted { .. } => format!("redgreen resume {id}"),
     }
+}
+
+fn is_contested(state: &State) -> bool {
+    matches!(&state.situation, Situation::Working { stage: Stage::Contested { .. }, .. })
 }
 
 /// The end of a run's id, which is enough to name it.

@@ -116,6 +116,9 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
             text.push_str(&indent(PLAIN, "", &sentence));
         }
     }
+    if verdict.decision != Decision::Accepted {
+        text.extend(verdict.notes.iter().map(|note| indent(PLAIN, "", note)));
+    }
     text
 }
 

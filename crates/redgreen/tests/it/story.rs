@@ -3,10 +3,12 @@
 mod bad_input;
 mod beside;
 mod command;
+mod contest;
 mod cost;
 mod crash;
 mod disk;
 mod doctor;
+mod examples;
 mod fingerprint;
 mod judge;
 mod kill;

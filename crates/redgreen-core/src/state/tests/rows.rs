@@ -111,6 +111,7 @@ impl Story {
             "unbuilt" => ruled(Code::GreenDoesNotCompile, standing(0, 0)),
             "tampers" => ruled(Code::GreenTestsChanged, None),
             "doubts" => judged(phase, Verdict::undecided(Reason::plain(Code::RunnerBroken)), None),
+            "contests" => judged(phase, Verdict::undecided(Reason::plain(Code::GreenContested)), None),
             "clean" => Event::Linted { findings: vec![], took_ms: 0 },
             "lint" => Event::Linted { findings: vec!["ruff: E501".to_owned()], took_ms: 0 },
             "interrupt" => Event::Left { outcome: Outcome::Interrupted },
@@ -440,6 +441,28 @@ fn doubt_is_for_a_human_and_is_looked_at_again() {
     let story = check(&format!("{TO_GREEN} edits doubts | resume ok"), "prepare judge=GREEN commit note ask=refactor");
     assert_eq!(story.state.progress.head.tree, "tree3", "what was judged is what the agent had left");
     check("usable edits doubts | resume doubts abort", "prepare judge=PLAN leave=undecided discard leave=aborted stop");
+}
+
+#[test]
+fn a_contested_test_is_for_a_human_who_has_it_stand_written_anew_or_ends_the_run() {
+    let contested = format!("{TO_GREEN} edits contests |");
+    for (words, told) in [
+        (format!("{TO_GREEN} | edits contests"), "ask=implementing judge=GREEN leave=undecided stop"),
+        // It stands: the code is tried again, where it was.
+        (format!("{contested} resume edits ok"), "prepare ask=implementing judge=GREEN commit note ask=refactor"),
+        (format!("{contested} resume idles contests"), "prepare ask=implementing judge=GREEN leave=undecided stop"),
+        // It is written anew: back to the plan.
+        (format!("{contested} back=1 edits ok"), "prepare ask=test judge=RED commit note ask=implementing"),
+        (format!("{contested} abort"), "discard leave=aborted stop"),
+    ] {
+        check(&words, told);
+    }
+    let story = Story::of(Policy::default(), &[], &format!("{contested} resume"));
+    assert_eq!(story.state.expected_tree(), "tree3", "no work is lost");
+    assert_eq!(story.state.progress.handoff.as_ref().map(|handoff| handoff.phase), Some(Phase::Red));
+    let Step::Ask { assignment, .. } = step::next(&story.state) else { panic!("nobody is asked") };
+    let told = assignment.trouble.unwrap().message;
+    assert!(told.starts_with("a human has looked, and the test stands"), "{told}");
 }
 
 #[test]

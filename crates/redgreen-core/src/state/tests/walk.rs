@@ -69,6 +69,7 @@ fn every_reachable_state_is_sound() {
         "working: unable",
         "working: judging",
         "working: doubting",
+        "working: contested",
         "working: linting",
         "working: restoring",
         "working: diagnosing",
@@ -325,6 +326,7 @@ fn verdicts(state: &State, phase: Phase) -> Vec<Event> {
         Phase::Green => {
             let Situation::Working { attempt, .. } = &state.situation else { panic!("judged while not at work") };
             let best = attempt.best.as_ref().unwrap().standing;
+            rows.push(judged(phase, Verdict::undecided(Reason::plain(Code::GreenContested)), None));
             vec![
                 refused(Code::GreenTestsChanged, None),
                 refused(Code::GreenRegression, standing(best.kept - 1, best.reached)),
@@ -448,6 +450,9 @@ fn check_resumed(before: &Step, was: &State, resumed: &State) {
         Step::Leave { outcome } => match outcome {
             Outcome::GaveUp { phase, .. } => {
                 assert_eq!((resumed.phase(), was.expected_tree()), (*phase, resumed.expected_tree()));
+                assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
+            }
+            Outcome::Undecided { trouble, .. } if trouble.kind == Code::GreenContested.as_str() => {
                 assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
             }
             Outcome::Undecided { .. } => assert!(matches!(now, Step::Judge { .. })),

@@ -1,0 +1,422 @@
+//! Withheld examples: calls whose right answers the brief knows and the repository never holds. A lookup table that
+//! satisfies the tests does not satisfy them.
+//!
+//! A child process in the clean room makes the calls. It is told what to call and tells what came of it, both as data;
+//! what was expected it never learns.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Material, target_files};
+use crate::change::{Class, Kind};
+use crate::syntax::{self, Language};
+
+/// More than these are some other file.
+const EXAMPLES_MAX: usize = 1000;
+/// How many wrong answers are told in full.
+const TOLD_MAX: usize = 5;
+const VALUE_CHARS_MAX: usize = 200;
+/// Decimals are written down with an end; computed ones have none.
+const TOLERANCE: f64 = 1e-9;
+const KEYS: [&str; 4] = ["call", "args", "gives", "raises"];
+
+/// One call, and what has to come of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Example {
+    /// `module.path:function`, or `src/file.py:function`.
+    pub call: String,
+    pub args: Vec<Value>,
+    #[serde(flatten)]
+    pub expected: Expected,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Expected {
+    Gives(Value),
+    /// The name of the exception, or of one it is derived from.
+    Raises(String),
+}
+
+/// Who can make the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    Python,
+    Node,
+}
+
+/// What came of the calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Weighed {
+    pub met: usize,
+    pub wrong: Vec<Wrong>,
+    /// Calls that nobody here can make.
+    pub unasked: Vec<String>,
+}
+
+/// An example that is not met.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wrong {
+    /// Its place in the list.
+    pub index: usize,
+    /// All that whoever wrote the code may know.
+    pub function: String,
+    /// The call, what was expected and what came: for the human.
+    pub told: String,
+}
+
+impl Driver {
+    pub const ALL: [Driver; 2] = [Driver::Python, Driver::Node];
+
+    pub fn source(self) -> &'static str {
+        match self {
+            Driver::Python => concat!(include_str!("modules.py"), include_str!("examples.py")),
+            Driver::Node => include_str!("examples.mjs"),
+        }
+    }
+
+    pub fn file(self) -> &'static str {
+        match self {
+            Driver::Python => "examples.py",
+            Driver::Node => "examples.mjs",
+        }
+    }
+}
+
+impl Example {
+    fn place(&self) -> (&str, &str) {
+        self.call.rsplit_once(':').unwrap_or((self.call.as_str(), ""))
+    }
+
+    pub fn driver(&self) -> Option<Driver> {
+        const SCRIPTS: [&str; 3] = [".js", ".mjs", ".cjs"];
+        let (place, _) = self.place();
+        let is_module = !place.contains('/') && Language::of_path(place) == Language::Other;
+        if place.ends_with(".py") || is_module {
+            return Some(Driver::Python);
+        }
+        SCRIPTS.iter().any(|end| place.ends_with(end)).then_some(Driver::Node)
+    }
+
+    fn shown(&self) -> String {
+        let args: Vec<String> = self.args.iter().map(brief).collect();
+        format!("{}({})", self.place().1, args.join(", "))
+    }
+}
+
+/// Reads examples: a list, or an object with a list of that name. Every fault is told at once.
+pub fn parse(name: &str, text: &str) -> Result<Vec<Example>, Vec<String>> {
+    let value: Value = if name.ends_with(".json") {
+        serde_json::from_str(text).map_err(|error| vec![error.to_string()])?
+    } else {
+        toml::from_str(text).map_err(|error| vec![error.to_string().trim().to_owned()])?
+    };
+    read(&value)
+}
+
+/// The same from a value that was read before.
+pub fn read(value: &Value) -> Result<Vec<Example>, Vec<String>> {
+    let list = value.as_array().or_else(|| value.get("examples").and_then(Value::as_array));
+    let Some(list) = list else { return Err(vec!["expected a list of `examples`".to_owned()]) };
+    if list.len() > EXAMPLES_MAX {
+        return Err(vec![format!("{} examples, at most {EXAMPLES_MAX}", list.len())]);
+    }
+    let (mut examples, mut faults) = (Vec::new(), Vec::new());
+    for (number, value) in (1..).zip(list) {
+        match one(value) {
+            Ok(example) => examples.push(example),
+            Err(found) => faults.extend(found.into_iter().map(|fault| format!("example {number}: {fault}"))),
+        }
+    }
+    if faults.is_empty() { Ok(examples) } else { Err(faults) }
+}
+
+fn one(value: &Value) -> Result<Example, Vec<String>> {
+    let Some(table) = value.as_object() else {
+        return Err(vec!["expected { call, args, gives } or { call, args, raises }".to_owned()]);
+    };
+    let unknown = table.keys().filter(|key| !KEYS.contains(&key.as_str()));
+    let mut faults: Vec<String> = unknown.map(|key| format!("unknown key {key:?}")).collect();
+    let call = table.get("call").and_then(Value::as_str).filter(|call| {
+        call.rsplit_once(':').is_some_and(|(place, function)| !place.is_empty() && !function.is_empty())
+    });
+    if call.is_none() {
+        faults.push("`call` has to be \"module.path:function\" or \"src/file.py:function\"".to_owned());
+    }
+    let args = match table.get("args") {
+        None => Vec::new(),
+        Some(Value::Array(args)) => args.clone(),
+        Some(_) => {
+            faults.push("`args` has to be a list".to_owned());
+            Vec::new()
+        }
+    };
+    match (call, expected(table)) {
+        (Some(call), Ok(expected)) if faults.is_empty() => Ok(Example { call: call.to_owned(), args, expected }),
+        (_, Err(fault)) => {
+            faults.push(fault);
+            Err(faults)
+        }
+        (_, Ok(_)) => Err(faults),
+    }
+}
+
+fn expected(table: &Map<String, Value>) -> Result<Expected, String> {
+    match (table.get("gives"), table.get("raises")) {
+        (Some(value), None) => Ok(Expected::Gives(value.clone())),
+        (None, Some(Value::String(name))) => Ok(Expected::Raises(name.clone())),
+        (None, Some(_)) => Err("`raises` has to be the name of an exception".to_owned()),
+        (None, None) | (Some(_), Some(_)) => Err("expected one of `gives` and `raises`".to_owned()),
+    }
+}
+
+/// What a driver reads; `None` where it has nothing to call.
+pub fn question(examples: &[Example], driver: Driver) -> Option<String> {
+    let own = examples.iter().enumerate().filter(|(_, example)| example.driver() == Some(driver));
+    let calls: Vec<Value> = own
+        .map(|(index, example)| {
+            let (module, function) = example.place();
+            json!({ "index": index, "module": module, "function": function, "args": example.args })
+        })
+        .collect();
+    (!calls.is_empty()).then(|| json!({ "calls": calls }).to_string())
+}
+
+/// A line of a driver: what came of one call.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    index: usize,
+    #[serde(flatten)]
+    what: What,
+    #[serde(default)]
+    shown: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum What {
+    Gives(Value),
+    Raises(Vec<String>),
+    /// Something that is no plain data.
+    Other(String),
+    /// There is nothing to call.
+    Missing(String),
+}
+
+/// Compares what the drivers that worked here said with what has to come.
+pub fn weigh(examples: &[Example], drivers: &[Driver], said: &str) -> Weighed {
+    let lines = said.lines().filter_map(|line| serde_json::from_str::<Said>(line).ok());
+    let said: BTreeMap<usize, Said> = lines.map(|said| (said.index, said)).collect();
+    let mut weighed = Weighed::default();
+    let mut silent: Vec<Driver> = Vec::new();
+    for (index, example) in examples.iter().enumerate() {
+        let Some(driver) = example.driver().filter(|driver| drivers.contains(driver)) else {
+            weighed.unasked.push(example.call.clone());
+            continue;
+        };
+        let came = match said.get(&index) {
+            Some(said) if example.expected.is_met_by(said) => {
+                weighed.met += 1;
+                continue;
+            }
+            Some(said) => said.told(),
+            // The first call that never ended keeps those after it from being made.
+            None if silent.contains(&driver) => continue,
+            None => {
+                silent.push(driver);
+                "never answers".to_owned()
+            }
+        };
+        let expected = match &example.expected {
+            Expected::Gives(value) => brief(value),
+            Expected::Raises(name) => name.clone(),
+        };
+        let told = format!("{} {came}; expected {expected}", example.shown());
+        weighed.wrong.push(Wrong { index, function: example.place().1.to_owned(), told });
+    }
+    weighed
+}
+
+impl Expected {
+    fn is_met_by(&self, said: &Said) -> bool {
+        match (self, &said.what) {
+            (Expected::Gives(expected), What::Gives(value)) => is_same(expected, value),
+            (Expected::Raises(name), What::Raises(names)) => names.contains(name),
+            (Expected::Gives(_), What::Raises(_) | What::Other(_) | What::Missing(_))
+            | (Expected::Raises(_), What::Gives(_) | What::Other(_) | What::Missing(_)) => false,
+        }
+    }
+}
+
+impl Said {
+    fn told(&self) -> String {
+        match &self.what {
+            What::Gives(_) => format!("gives {}", cut(&self.shown)),
+            What::Raises(_) => format!("raises {}", cut(&self.shown)),
+            What::Other(shown) => format!("gives {}", cut(shown)),
+            What::Missing(why) => format!("cannot be called: {}", cut(why)),
+        }
+    }
+}
+
+/// Equal as data: 1 and 1.0 are, and decimals that differ by less than anyone writes down.
+fn is_same(expected: &Value, value: &Value) -> bool {
+    match (expected, value) {
+        (Value::Number(one), Value::Number(other)) => {
+            let close = |one: f64, other: f64| (one - other).abs() <= TOLERANCE * one.abs().max(other.abs());
+            let decimal = one.is_f64() || other.is_f64();
+            one == other || decimal && one.as_f64().zip(other.as_f64()).is_some_and(|(one, other)| close(one, other))
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let same = |(key, one): (&String, &Value)| other.get(key).is_some_and(|other| is_same(one, other));
+            one.len() == other.len() && one.iter().all(same)
+        }
+        _ => expected == value,
+    }
+}
+
+impl Weighed {
+    /// What may be told to anybody: a sentence for each function.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut names: Vec<&str> = self.wrong.iter().map(|wrong| wrong.function.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(|name| format!("a withheld example of `{name}` failed")).collect()
+    }
+
+    /// What the human sees.
+    pub fn notes(&self) -> Vec<String> {
+        let asked = self.met + self.wrong.len();
+        let mut notes = Vec::new();
+        if asked > 0 {
+            notes.push(format!("{} of {asked} withheld examples are met", self.met));
+        }
+        notes.extend(self.wrong.iter().take(TOLD_MAX).map(|wrong| format!("withheld: {}", wrong.told)));
+        if let Some(first) = self.unasked.first() {
+            let count = self.unasked.len();
+            notes.push(format!("{count} withheld examples could not be tried: nobody here can call {first}"));
+        }
+        notes
+    }
+}
+
+/// New code that holds the very values its tests compare with. It may be right all the same; without withheld examples
+/// nobody can tell.
+pub fn hard_coded(material: &Material<'_>) -> Option<String> {
+    let tests: Vec<(Language, String)> = target_files(material)
+        .into_iter()
+        .filter_map(|file| Some((Language::of_path(&file), (material.now)(&file)?)))
+        .collect();
+    let code = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
+    for changed in code.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed)) {
+        let Some(new) = (material.now)(&changed.path) else { continue };
+        let old = (material.before)(&changed.path).unwrap_or_default();
+        let language = Language::of_path(&changed.path);
+        for (_, test) in tests.iter().filter(|(other, _)| *other == language) {
+            if let Some(first) = syntax::shared_literals(language, test, &old, &new).first() {
+                return Some(format!(
+                    "{}:{} holds the values of the test: the answers may be hard-coded; ask for another value in the \
+                     next test, or withhold examples (--examples)",
+                    changed.path, first.line
+                ));
+            }
+        }
+    }
+    None
+}
+
+fn brief(value: &Value) -> String {
+    cut(&value.to_string())
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(VALUE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn examples(text: &str) -> Vec<Example> {
+        parse("examples.json", text).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_read_from_toml_and_json_alike() {
+        let toml = "[[examples]]\ncall = \"roman:to_roman\"\nargs = [9]\ngives = \"IX\"\n\n\
+                    [[examples]]\ncall = \"src/roman.js:toRoman\"\nargs = [0]\nraises = \"RangeError\"\n";
+        let json = r#"[{"call": "roman:to_roman", "args": [9], "gives": "IX"},
+                       {"call": "src/roman.js:toRoman", "args": [0], "raises": "RangeError"}]"#;
+        assert_eq!(parse("examples.toml", toml), parse("examples.json", json));
+        let kept = serde_json::to_string(&examples(json)).unwrap();
+        assert_eq!(examples(&kept), examples(json), "it is written as it is read");
+    }
+
+    #[test]
+    fn every_fault_is_told_at_once() {
+        for (text, told) in [
+            ("{}", "expected a list of `examples`"),
+            ("[", "EOF"),
+            (r#"[{"call": "roman", "gives": 1}]"#, "example 1: `call` has to be"),
+            (r#"[{"call": "a:f", "gives": 1}, {"call": "a:f"}]"#, "example 2: expected one of"),
+            (r#"[{"call": "a:f", "gives": 1, "raises": "E"}]"#, "example 1: expected one of"),
+            (r#"[{"call": "a:f", "args": 1, "gives": 1, "give": 2}]"#, "example 1: unknown key \"give\""),
+        ] {
+            let faults = parse("examples.json", text).unwrap_err();
+            assert!(faults.iter().any(|fault| fault.contains(told)), "{text}: {faults:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_compared_as_data() {
+        for (expected, said, met) in [
+            (r#""gives": 3"#, r#""gives": 3.0"#, true),
+            (r#""gives": 0.3"#, r#""gives": 0.30000000000000004"#, true),
+            (r#""gives": 3"#, r#""gives": 4"#, false),
+            (r#""gives": 9007199254740993"#, r#""gives": 9007199254740992"#, false),
+            (r#""gives": true"#, r#""gives": 1"#, false),
+            (r#""gives": null"#, r#""gives": null"#, true),
+            (r#""gives": [1, {"a": "b"}]"#, r#""gives": [1, {"a": "b"}]"#, true),
+            (r#""gives": [1]"#, r#""gives": [1, 2]"#, false),
+            (r#""gives": "3""#, r#""raises": ["ValueError", "Exception"]"#, false),
+            (r#""raises": "Exception""#, r#""raises": ["ValueError", "Exception"]"#, true),
+            (r#""raises": "KeyError""#, r#""raises": ["ValueError", "Exception"]"#, false),
+            (r#""raises": "KeyError""#, r#""missing": "no module""#, false),
+            (r#""gives": 1"#, r#""other": "<object>""#, false),
+        ] {
+            let examples = examples(&format!(r#"[{{"call": "a:f", {expected}}}]"#));
+            let line = format!(r#"{{"index": 0, "shown": "it", {said}}}"#);
+            let weighed = weigh(&examples, &[Driver::Python], &line);
+            assert_eq!((weighed.met == 1, weighed.wrong.is_empty()), (met, met), "{expected} and {said}");
+        }
+    }
+
+    #[test]
+    fn whoever_wrote_the_code_learns_the_name_of_the_function_only() {
+        let examples = examples(
+            r#"[{"call": "roman:to_roman", "args": [9], "gives": "IX"}, {"call": "roman:to_roman", "args": [4], "gives": "IV"},
+                {"call": "src/lib.rs:to_roman", "args": [4], "gives": "IV"}]"#,
+        );
+        let said = "noise\n{\"index\": 0, \"gives\": \"VIIII\", \"shown\": \"'VIIII'\"}\n";
+        let weighed = weigh(&examples, &[Driver::Python], said);
+        assert_eq!(weighed.sentences(), ["a withheld example of `to_roman` failed"]);
+        assert_eq!(
+            weighed.notes(),
+            [
+                "0 of 2 withheld examples are met",
+                "withheld: to_roman(9) gives 'VIIII'; expected \"IX\"",
+                "withheld: to_roman(4) never answers; expected \"IV\"",
+                "1 withheld examples could not be tried: nobody here can call src/lib.rs:to_roman",
+            ]
+        );
+    }
+}

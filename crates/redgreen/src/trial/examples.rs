@@ -1,0 +1,87 @@
+//! The withheld examples, tried in the clean room by a child process that gets and gives data only.
+
+use std::fs;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use redgreen_core::control::Tree;
+use redgreen_core::control::examples::{self, Driver, Example, Weighed};
+use redgreen_core::phase::Phase;
+use redgreen_core::verdict::{Code, Reason, Verdict};
+
+use super::{BEHAVIOUR_WALL, Court, Scene, and_refused};
+use crate::process::Limits;
+use crate::room::Request;
+use crate::sandbox::Network;
+
+const OUTPUT_BYTES_MAX: usize = 8 << 20;
+
+/// What the brief knows and whoever wrote the candidate does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Withheld<'a> {
+    pub examples: &'a [Example],
+    /// Nothing is left to develop: every example has to be met.
+    pub due: bool,
+}
+
+impl Court<'_> {
+    /// GREEN has to meet the examples, REFACTOR has to keep those that were met. What was expected is in the notes, for
+    /// the human; the reasons, which agents are told, name the function only.
+    pub(super) fn try_examples(&mut self, scene: Scene<'_>, verdict: &mut Verdict) -> Result<()> {
+        let withheld = scene.charge.withheld;
+        let code = match scene.charge.phase {
+            Phase::Green => Code::GreenExamplesDiffer,
+            Phase::Refactor => Code::RefactorBehaviour,
+            Phase::Red | Phase::Plan | Phase::Complete => return Ok(()),
+        };
+        if withheld.examples.is_empty() {
+            let hint = (code == Code::GreenExamplesDiffer).then(|| examples::hard_coded(scene.material)).flatten();
+            verdict.notes.extend(hint);
+            return Ok(());
+        }
+        let mut weighed = self.hear(scene, Tree::Head)?;
+        verdict.notes.extend(weighed.notes());
+        if scene.charge.phase == Phase::Refactor && !weighed.wrong.is_empty() {
+            let before = self.hear(scene, Tree::Base)?;
+            weighed.wrong.retain(|wrong| !before.wrong.iter().any(|known| known.index == wrong.index));
+        }
+        if weighed.wrong.is_empty() {
+            return Ok(());
+        }
+        if scene.charge.phase == Phase::Green && !withheld.due {
+            verdict.notes.push("tests of the list are still open; the examples are not owed yet".to_owned());
+            return Ok(());
+        }
+        let reasons = weighed.sentences().into_iter().map(|sentence| Reason::new(code, sentence)).collect();
+        // The tests are met, and what meets them may be built upon.
+        *verdict = Verdict { standing: verdict.standing, ..and_refused(verdict.clone(), reasons) };
+        Ok(())
+    }
+
+    fn hear(&mut self, scene: Scene<'_>, tree: Tree) -> Result<Weighed> {
+        self.enter(tree, scene.charge, scene.options)?;
+        let examples = scene.charge.withheld.examples;
+        let (mut said, mut drivers) = (String::new(), Vec::new());
+        for driver in Driver::ALL {
+            let interpreter = match driver {
+                Driver::Python => self.python(),
+                Driver::Node => self.room.tool("node"),
+            };
+            let (Some(question), Some(interpreter)) = (examples::question(examples, driver), interpreter) else {
+                continue;
+            };
+            let file = self.room.scratch().join(driver.file());
+            fs::write(&file, driver.source()).context("write the driver")?;
+            let program = self.room.program(interpreter).arg(&file).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
+            let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: OUTPUT_BYTES_MAX };
+            let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
+            let started = Instant::now();
+            let output = self.room.run(&self.sandbox, &program, &request)?.output;
+            self.running += started.elapsed();
+            said.push_str(&output.stdout_text());
+            said.push('\n');
+            drivers.push(driver);
+        }
+        Ok(examples::weigh(examples, &drivers, &said))
+    }
+}
