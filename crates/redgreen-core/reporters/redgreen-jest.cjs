@@ -12,24 +12,28 @@ function idOf(test) {
   return [...test.ancestorTitles, test.title].join(' > ')
 }
 
-// Jest keeps no error as it was: what is left of its class is how the trace begins. Those of node:assert are reworded,
-// without a trace of their own.
-function classOf(error) {
-  if (error.stack === undefined) return 'AssertionError'
-  return /^(\w+)(?: \[\w+\])?:/.exec(error.stack)?.[1]
+function classOf(trace) {
+  return /^(\w+)(?: \[\w+\])?(?=[:\n]|$)/.exec(trace ?? '')?.[1]
 }
 
-function described(error) {
+// Jest keeps no error as it was: what is left of its class is how its trace begins. Those of node:assert are reworded,
+// and begin with their message.
+function described(error, trace = '') {
   const matcher = Boolean(error.matcherResult)
-  const message = String(error.message ?? error.error?.message).split(/\n +at /)[0]
-  return { name: matcher ? 'JestAssertionError' : classOf(error), code: error.code, matcher, message: bounded(message) }
+  const isReworded = Boolean(error.message) && trace.startsWith(error.message)
+  return {
+    name: matcher ? 'JestAssertionError' : isReworded ? 'AssertionError' : classOf(trace),
+    code: error.code,
+    matcher,
+    message: bounded((error.message ?? error.matcherResult?.message ?? trace).split(/\n +at /)[0]),
+  }
 }
 
 // Why a file could not be loaded, or what was thrown outside of its tests; that has a trace only.
 function broken(error) {
   const [, parsed] = /^(\/[^:]+): /.exec(error.message) ?? []
   return {
-    name: error.name ?? classOf(error),
+    name: error.name ?? classOf(error.stack),
     code: error.code,
     message: bounded(error.message || error.stack),
     frame: parsed && error.loc ? { file: parsed, line: error.loc.line } : frameOf(error.stack),
@@ -54,7 +58,7 @@ module.exports = class {
       outcome: result.status,
       failing: result.failing,
       invocations: result.invocations,
-      errors: (result.failureDetails ?? []).map(described),
+      errors: (result.failureDetails ?? []).map((error, at) => described(error, result.failureMessages?.[at])),
       ms: result.duration,
     })
   }

@@ -3,11 +3,26 @@
 //     mocha --reporter /path/to/redgreen-mocha.cjs
 //
 // Needs mocha 8 or later, and redgreen-stream.cjs beside it. Its reader is redgreen's framework/mocha.rs. Mocha loads
-// this before the tests: a stream that stays empty is of a run that did not get as far as its first test.
+// this before the tests: a stream that stays empty is of a run that did not get as far as its first test. With
+// $REDGREEN_FILES only tests of these files are run: mocha adds those that the project's configuration names.
 
 'use strict'
 
+const path = require('node:path')
+
 const { emit, bounded, frameOf } = require('./redgreen-stream.cjs')
+
+const files = process.env.REDGREEN_FILES?.split('\n')
+delete process.env.REDGREEN_FILES
+
+function isWanted(test) {
+  return !files || files.includes(path.relative(process.cwd(), test.file ?? ''))
+}
+
+function leaveOutOthers(suite) {
+  suite.tests = suite.tests.filter(isWanted)
+  suite.suites.forEach(leaveOutOthers)
+}
 
 function place(test) {
   return { id: test.titlePath().join(' > '), file: test.file }
@@ -26,7 +41,9 @@ module.exports = class {
   constructor(runner) {
     const { suite } = runner
     runner.once('start', () => {
-      emit({ event: 'start', runner: 'mocha', total: runner.total, collected: testsOf(suite), hasOnly: suite.hasOnly() })
+      leaveOutOthers(suite)
+      const total = runner.grepTotal(suite)
+      emit({ event: 'start', runner: 'mocha', total, collected: testsOf(suite), hasOnly: suite.hasOnly() })
     })
     runner.on('test', (test) => emit({ event: 'test-start', ...place(test) }))
     runner.on('pass', (test) => {

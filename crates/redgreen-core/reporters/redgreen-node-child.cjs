@@ -2,9 +2,9 @@
 //
 //     node --test --require=/path/to/redgreen-node-child.cjs
 //
-// Its reader is redgreen's framework/node.rs. A test that ends its process with 0 takes along what was said of the file,
-// which then looks like one without tests: such an end gets a code of its own. With $REDGREEN_LIST no test is run, each
-// is only named; with $REDGREEN_ONLY one is, whose name is also that of its suites.
+// Its reader is redgreen's framework/node.rs. A test that ends its process with 0 takes along what was said of the
+// file, which then looks like one without tests: such an end gets a code of its own. With $REDGREEN_LIST no test is
+// run, each is only named; with $REDGREEN_ONLY one is, whose name is also that of its suites.
 
 'use strict'
 

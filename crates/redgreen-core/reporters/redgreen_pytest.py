@@ -11,6 +11,8 @@ import pytest
 CHAIN_MAX = 8
 TEXT_CHARS_MAX = 4000
 
+# `json.dumps` with an option would make a new one for each event.
+_encode = json.JSONEncoder(default=str).encode
 _stream = None
 _owner = None
 
@@ -18,7 +20,7 @@ _owner = None
 def _emit(**event):
     # A test that forks and comes back would go on as a second pytest with the same stream.
     if _stream is not None and os.getpid() == _owner:
-        _stream.write(json.dumps(event, default=str) + "\n")
+        _stream.write(_encode(event) + "\n")
         _stream.flush()
 
 
@@ -117,6 +119,8 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_runtest_logreport(report):
+    if report.when == "setup" and report.outcome == "passed":
+        return
     crash = getattr(report.longrepr, "reprcrash", None)
     classes = [value for key, value in report.user_properties if key == "redgreen_exception"]
     _emit(

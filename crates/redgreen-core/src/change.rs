@@ -54,6 +54,9 @@ pub enum Class {
     Submodule,
 }
 
+/// Files that tell us ourselves how tests are run.
+const SETTINGS: &[&str] = &["redgreen.toml", "tdd.properties"];
+
 /// What a path is, going by its name.
 pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -63,7 +66,7 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
         Class::Test
     } else if is_manifest(name) {
         Class::Manifest
-    } else if frameworks.iter().any(|framework| (framework.is_runner_config)(path)) {
+    } else if SETTINGS.contains(&path) || frameworks.iter().any(|framework| (framework.is_runner_config)(path)) {
         Class::RunnerConfig
     } else if is_documentation(path, name) {
         Class::Documentation
@@ -120,7 +123,8 @@ pub fn hooks_added(
     let mut reasons = Vec::new();
     for added in change.paths.iter().filter(|changed| changed.kind == Kind::Added) {
         let (folder, name) = added.path.rsplit_once('/').unwrap_or(("", &added.path));
-        let reaches = |path: &&&str| folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let reaches =
+            |path: &&&str| folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
         let waits = || read(&added.path).is_some_and(|source| syntax::only_fixtures(&source));
         let hook = name == "conftest.py" && !waits() || added.path.split('/').any(|part| part == "__mocks__");
         if hook && known.iter().find(reaches).is_some() {
@@ -237,7 +241,7 @@ fn has_no_body(line: &str) -> bool {
 }
 
 fn is_manifest(name: &str) -> bool {
-    const NAMES: [&str; 16] = [
+    const NAMES: &[&str] = &[
         "Cargo.toml",
         "Cargo.lock",
         "pyproject.toml",
@@ -254,6 +258,12 @@ fn is_manifest(name: &str) -> bool {
         ".gitignore",
         "Pipfile",
         "Pipfile.lock",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "composer.json",
+        "composer.lock",
+        "CMakeLists.txt",
     ];
     NAMES.contains(&name) || name.starts_with("requirements") && name.ends_with(".txt")
 }

@@ -485,9 +485,9 @@ fn target_files(material: &Material<'_>) -> Vec<String> {
             path.ends_with(".rs")
                 && (material.now)(path).is_some_and(|source| {
                     let items = syntax::items(Language::Rust, path, &source);
-                    items.iter().any(|item| {
-                        item.is_test && About { file: (*path).clone(), item: item.name.clone() }.is(test)
-                    })
+                    items
+                        .iter()
+                        .any(|item| item.is_test && About { file: (*path).clone(), item: item.name.clone() }.is(test))
                 })
         };
         let home = material.paths.iter().find(holds).or_else(|| material.paths.iter().find(by_item));

@@ -83,8 +83,13 @@ impl Coverage {
     #[must_use]
     pub fn relative_to(self, root: &str) -> Coverage {
         let inside = |path: &str| path.strip_prefix(root)?.strip_prefix('/').map(str::to_owned);
-        let files = self.files.into_iter().map(|(path, file)| (inside(&path).unwrap_or(path), file)).collect();
-        Coverage { files }
+        self.renamed(|path| inside(&path).unwrap_or(path))
+    }
+
+    /// The same with other paths.
+    #[must_use]
+    pub fn renamed(self, name: impl Fn(String) -> String) -> Coverage {
+        Coverage { files: self.files.into_iter().map(|(path, file)| (name(path), file)).collect() }
     }
 }
 

@@ -4,8 +4,10 @@
 pub mod cobertura;
 pub mod go_cover;
 pub mod go_json;
+pub mod gtest_json;
 pub mod junit;
 pub mod lcov;
+pub mod phpunit_list;
 pub mod stream;
 pub mod tap;
 mod xml;

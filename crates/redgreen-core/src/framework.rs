@@ -5,23 +5,34 @@
 //! [`Report`]. A new framework is one file with its row, the row's name in [`FRAMEWORKS`], and captured samples; see
 //! `docs/FRAMEWORKS.md`.
 
+pub mod bats;
 pub mod captured;
 pub mod cargo;
+pub mod command;
+mod cpp;
+pub mod ctest;
+pub mod exunit;
 pub mod facts;
 pub mod go;
 pub mod gradle;
 pub mod invoke;
 mod java;
-mod javascript;
+pub mod javascript;
 pub mod jest;
 pub mod maven;
+pub mod minitest;
 pub mod mocha;
+pub mod nextest;
 pub mod node;
+pub mod phpunit;
 pub mod pytest;
 mod python;
+pub mod rspec;
+mod ruby;
 pub mod unittest;
 pub mod vitest;
 
+use crate::coverage::Coverage;
 use crate::report::{Report, Test};
 use captured::Captured;
 use facts::{Evidence, Facts, Folder, Reach};
@@ -57,6 +68,8 @@ pub enum How {
     Process(Process),
     /// Many processes that depend on each other: the program's `runner/cargo.rs`.
     Cargo,
+    /// As the user says: [`command`].
+    Command,
 }
 
 /// Run and read as data.
@@ -79,7 +92,14 @@ pub const FRAMEWORKS: &[Framework] = &[
     pytest::FRAMEWORK,
     unittest::FRAMEWORK,
     cargo::FRAMEWORK,
+    nextest::FRAMEWORK,
     go::FRAMEWORK,
+    phpunit::FRAMEWORK,
+    ctest::FRAMEWORK,
+    rspec::FRAMEWORK,
+    minitest::FRAMEWORK,
+    bats::FRAMEWORK,
+    exunit::FRAMEWORK,
 ];
 
 /// A framework in one folder of a project.
@@ -87,11 +107,15 @@ pub const FRAMEWORKS: &[Framework] = &[
 pub struct Found {
     pub row: &'static Framework,
     pub folder: Folder,
+    /// For [`command::FRAMEWORK`] alone.
+    pub command: Option<command::Command>,
+    /// What a whole run is of, where the user names files; paths within the folder. Empty for all.
+    pub files: Vec<String>,
 }
 
 /// The frameworks of a project, from its root and the packages below it, the root first. Several that are sure run side
 /// by side, except below a folder whose run of the same framework reaches them; one that is merely likely counts at the
-/// root, and only when nothing is sure.
+/// root, and only when nothing is sure; a script `test` of a `package.json`, only when nothing else is there.
 pub fn detect(folders: &[Folder]) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for folder in folders {
@@ -99,21 +123,22 @@ pub fn detect(folders: &[Folder]) -> Vec<Found> {
         rows.retain(|new| !found.iter().any(|known| known.reaches(new)));
         found.append(&mut rows);
     }
-    match folders.first() {
-        Some(root) if found.is_empty() => with(Evidence::Likely, root),
-        Some(_) | None => found,
-    }
+    let Some(root) = folders.first().filter(|_| found.is_empty()) else { return found };
+    let likely = with(Evidence::Likely, root);
+    if likely.is_empty() { command::of_script(root).into_iter().collect() } else { likely }
 }
 
 fn with(wanted: Evidence, folder: &Folder) -> Vec<Found> {
     let rows = FRAMEWORKS.iter().filter(|row| (row.detect)(folder) == wanted);
-    rows.map(|row| Found { row, folder: folder.clone() }).collect()
+    rows.map(|row| Found { row, folder: folder.clone(), command: None, files: Vec::new() }).collect()
 }
 
 impl Found {
     fn reaches(&self, other: &Found) -> bool {
         let below = self.folder.inside(&other.folder.path).is_some();
-        below && self.row.reach == Reach::Tree && self.row.name == other.row.name
+        // The members of a workspace have no configuration of nextest's, which runs them all the same.
+        let members = self.row.name == nextest::FRAMEWORK.name && other.row.name == cargo::FRAMEWORK.name;
+        below && self.row.reach == Reach::Tree && (members || self.row.name == other.row.name)
     }
 
     /// What a report of this folder is in the whole project: paths from the root, and ids that say where they are from.
@@ -140,9 +165,15 @@ impl Found {
         if self.folder.path.is_empty() { id.to_owned() } else { format!("{}{ID_MARK}{id}", self.folder.path) }
     }
 
+    /// Paths as in [`Found::outward`].
+    pub fn outward_lines(&self, coverage: Coverage) -> Coverage {
+        coverage.renamed(|path| if path.starts_with('/') { path } else { self.folder.within(&path) })
+    }
+
     /// What of a selection concerns this framework in this folder; `None` when nothing does.
     pub fn inward(&self, selection: &Selection) -> Option<Selection> {
         match selection {
+            Selection::All if !self.files.is_empty() => Some(Selection::Files(self.files.clone())),
             Selection::All | Selection::List | Selection::Coverage => Some(selection.clone()),
             Selection::One(id) => {
                 let id = match self.folder.path.as_str() {
@@ -164,12 +195,14 @@ impl Found {
 }
 
 /// Between a folder and a test's id within it.
-const ID_MARK: &str = ": ";
+pub(crate) const ID_MARK: &str = ": ";
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
+use crate::framework;
 use crate::phase::Phase;
-use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
+use crate::report::{EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
 
 /// What a ruling rests on.
@@ -34,10 +35,21 @@ pub fn judge(phase: Phase, evidence: Evidence<'_>) -> Verdict {
         ));
     }
     let (before, after) = (Seen::of(evidence.before), Seen::of(evidence.after));
-    match phase {
+    let mut verdict = match phase {
         Phase::Red => red(evidence.change, &before, &after),
         Phase::Green => green(evidence.change, &before, &after, evidence.targets),
         Phase::Refactor | Phase::Plan | Phase::Complete => refactor(evidence.change, &before, &after),
+    };
+    if after.has(Flag::ExitCodeAlone) {
+        say_exit_code_only(&mut verdict);
+    }
+    verdict
+}
+
+/// Nobody is to take an exit code for a report.
+fn say_exit_code_only(verdict: &mut Verdict) {
+    for reason in verdict.reasons.iter_mut().filter(|reason| !reason.sentence.contains(EXIT_CODE_ONLY)) {
+        reason.sentence = format!("{EXIT_CODE_ONLY}{}", reason.sentence);
     }
 }
 
@@ -398,14 +410,18 @@ fn in_changed_test(change: &Change, test: &Test) -> bool {
 
 /// Whether the test is in that file, as far as can be told. The file of a failure may be the code it failed in, so the
 /// id is asked as well: it starts with the test's own path in most runners, and cargo's `roman/tests/numerals::one` has
-/// the package's name before it.
+/// the package's name before it. An exit code stands for all tests, wherever they are.
 fn lives_in(test: &Test, path: &str) -> bool {
     let home = test.id.split_once("::").map_or(test.id.as_str(), |(home, _)| home);
     let stem = path.strip_suffix(".rs").unwrap_or(path);
     let inside = home.split_once('/').map_or("", |(_, inside)| inside);
     let of_package =
         !inside.is_empty() && stem.strip_suffix(inside).is_some_and(|up| up.is_empty() || up.ends_with('/'));
-    test.file.as_deref() == Some(path) || home == path || home == stem || of_package
+    test.file.as_deref() == Some(path)
+        || home == path
+        || home == stem
+        || of_package
+        || test.id.starts_with(EXIT_CODE_ONLY)
 }
 
 fn in_modified_test_file(change: &Change, error: &LoadError, test: &Test) -> bool {
@@ -416,9 +432,30 @@ fn in_modified_test_file(change: &Change, error: &LoadError, test: &Test) -> boo
     })
 }
 
-/// Whether the broken files explain that a test has no result. A runner that ran nothing at all hides everything.
+/// Whether the broken files explain that a test has no result. A runner that ran nothing at all hides everything it would
+/// have run.
 fn hides(errors: &[&LoadError], change: &Change, after: &Report, test: &Test) -> bool {
-    !errors.is_empty() && (after.tests.is_empty() || hidden_by(errors, change, test))
+    let stopped = |error: &&LoadError| stops_runner_of(error, after, test);
+    !errors.is_empty() && (after.tests.is_empty() || errors.iter().any(stopped) || hidden_by(errors, change, test))
+}
+
+/// Where several frameworks run, whether the one of this test ran nothing because of a broken file of its own.
+fn stops_runner_of(error: &LoadError, after: &Report, test: &Test) -> bool {
+    let Some((folder, extension)) = kin(test) else { return false };
+    let own = |file: &str| file.starts_with(folder) && extension_of(file) == Some(extension);
+    error.file.as_deref().is_some_and(own) && !after.tests.iter().any(|other| kin(other) == Some((folder, extension)))
+}
+
+/// The folder and the language a test shares with those that are run together with it.
+fn kin(test: &Test) -> Option<(&str, &str)> {
+    let file = test.file.as_deref()?;
+    let below = |folder: &&str| file.strip_prefix(*folder).is_some_and(|rest| rest.starts_with('/'));
+    let folder = test.id.split_once(framework::ID_MARK).map(|(folder, _)| folder).filter(below);
+    Some((folder.unwrap_or_default(), extension_of(file)?))
+}
+
+fn extension_of(path: &str) -> Option<&str> {
+    path.rsplit_once('.').map(|(_, extension)| extension)
 }
 
 /// Whether one of the broken files explains that a test could not run. Where the test's file is unknown, the doubt is in
@@ -462,7 +499,7 @@ fn red_code(test: &Test) -> Code {
     match (test.status, test.exception.as_deref()) {
         (_, Some(class)) if class.ends_with("NotImplementedError") => Code::RedNotImplemented,
         (_, Some(class)) if MISSING.contains(&class) => Code::RedMissingSymbol,
-        (Status::Failed, _) => Code::RedAssertion,
+        (Status::Failed, _) if !test.id.starts_with(EXIT_CODE_ONLY) => Code::RedAssertion,
         (
             Status::Passed
             | Status::Xfailed
@@ -471,6 +508,7 @@ fn red_code(test: &Test) -> Code {
             | Status::NotRun
             | Status::Flaky
             | Status::Xpassed
+            | Status::Failed
             | Status::Errored
             | Status::TimedOut
             | Status::Crashed,
@@ -565,7 +603,8 @@ fn crashed(code: Code, after: &Report) -> Reason {
         .take(REASONS_MAX)
         .collect();
     let who = if unfinished.is_empty() { String::new() } else { format!(", in {}", unfinished.join(", ")) };
-    Reason::new(code, format!("the run ended early ({}){who}", after.exit))
+    let why = after.errors_outside.first().map(|words| format!(": {}", first_line(words))).unwrap_or_default();
+    Reason::new(code, format!("the run ended early ({}){who}{why}", after.exit))
 }
 
 fn failure(code: Code, test: &Test) -> Reason {

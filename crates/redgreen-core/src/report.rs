@@ -44,6 +44,9 @@ pub struct Report {
     pub output_tail: String,
 }
 
+/// How the id of the one test begins whose outcome is a command's exit code, because there is nothing else to go by.
+pub const EXIT_CODE_ONLY: &str = "exit code only: ";
+
 /// How the process ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -242,6 +245,20 @@ impl Exit {
             Exit::TimedOut => 4,
         };
         if rank(other) > rank(one) { other } else { one }
+    }
+}
+
+impl LoadErrorKind {
+    /// By the words of a compiler that gives no codes.
+    pub(crate) fn of(words: &str, missing_symbol: &[&str], syntax: &[&str]) -> Self {
+        let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
+        if says(missing_symbol) {
+            Self::MissingSymbol
+        } else if says(syntax) {
+            Self::Syntax
+        } else {
+            Self::Other
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod call;
 mod doctest;
 mod expectation;
 mod frozen;
-mod glob;
+pub(crate) mod glob;
 mod go;
 mod hash;
 mod imports;

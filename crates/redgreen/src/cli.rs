@@ -4,6 +4,7 @@ mod about;
 mod bench;
 mod decide;
 mod demo;
+mod doctor;
 mod history;
 mod init;
 mod judge;
@@ -13,6 +14,7 @@ mod rollback;
 mod run;
 mod salvage;
 mod status;
+mod test;
 mod why;
 
 use std::panic;
@@ -44,6 +46,8 @@ const EVERYWHERE: &str = "Everywhere";
     about = "Has AI agents develop software test-first, and judges every step with the real test runner",
     after_help = "Examples:\n  \
                   redgreen demo                                          see it work, in a scratch folder\n  \
+                  redgreen doctor                                        could a run start in this project?\n  \
+                  redgreen test                                          its tests, in one summary\n  \
                   redgreen run --script kata.toml \"add roman numerals\"  develop it on a branch of its own\n  \
                   redgreen why                                           where it stands, and why\n  \
                   redgreen approve                                       merge it\n\n\
@@ -88,6 +92,8 @@ enum Verb {
     RepairNotes(repair_notes::Args),
     Judge(judge::Args),
     Init(init::Args),
+    Test(test::Args),
+    Doctor(doctor::Args),
     Demo(demo::Args),
     Bench(bench::Args),
     Completions(about::CompletionsArgs),
@@ -158,6 +164,8 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::RepairNotes(args) => args.perform(&desk),
         Verb::Judge(args) => args.perform(&desk),
         Verb::Init(args) => args.perform(&desk),
+        Verb::Test(args) => args.perform(&desk),
+        Verb::Doctor(args) => args.perform(&desk),
         Verb::Demo(args) => args.perform(&desk),
         Verb::Bench(args) => args.perform(&desk),
         Verb::Completions(args) => Ok(args.perform(&desk, Cli::command())),
@@ -199,8 +207,8 @@ impl Desk {
         let rows = rows.each_ref().map(|(name, value)| (*name, value.as_str()));
         let outcome = view::clip(words, OUTCOME_LINES_MAX).replace('\n', "\n  ");
         let text = format!("run {}  {outcome}\n{}", stopped.folder.id, view::block(&rows, &next));
-        let answer =
-            ops::status::Status { version: 1, runs: vec![ops::status::overview(&stopped.folder, &stopped.state)] };
+        let runs = vec![ops::status::overview(&stopped.folder, &stopped.state)];
+        let answer = ops::status::Status { version: 1, runs, unreadable: Vec::new() };
         self.printer.answer(&text, &answer);
     }
 }

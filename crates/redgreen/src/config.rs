@@ -1,5 +1,8 @@
 //! Where settings come from: `redgreen.toml` in the project, the environment, the command line; the later one wins.
-//! The only place that reads the environment.
+//! The only place that reads the environment. `tdd.properties`, where a project has one, is read for what the first
+//! does not say.
+
+mod properties;
 
 use std::fs;
 use std::io;
@@ -7,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use redgreen_core::framework::command::{Command, Format};
 use redgreen_core::policy::{Budget, Policy};
 use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::process::Program;
+use properties::Properties;
 
 /// The project's own settings, from its root.
 pub const FILE: &str = "redgreen.toml";
@@ -31,8 +36,8 @@ pub struct File {
     pub timeout: Timeouts,
     pub budget: Budgets,
     pub worktree: Worktree,
-    pub test: Test,
     pub lint: Lint,
+    pub test: Test,
     pub agent: AgentChoice,
 }
 
@@ -70,15 +75,6 @@ pub struct Worktree {
     pub setup: Vec<String>,
 }
 
-/// How tests are run for a verdict.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub struct Test {
-    pub fence: Fence,
-    /// How many faults are put into the changed lines, to see whether the tests notice; 0 for none.
-    pub mutants: Option<usize>,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fence {
@@ -96,12 +92,54 @@ pub struct Lint {
     pub commands: Option<Vec<String>>,
 }
 
+/// How the tests are run, as far as that is not to be found out, and what a verdict makes of them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Test {
+    /// For the shell, in the project's root.
+    pub command: Option<String>,
+    /// The files that tell how the tests ended, from the root, with `*` and `**`; `stdout`; with none, the exit code.
+    pub report: Option<String>,
+    pub format: Option<Format>,
+    pub fence: Fence,
+    /// How many faults are put into the changed lines, to see whether the tests notice; 0 for none.
+    pub mutants: Option<usize>,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct AgentChoice {
     /// The file a scripted agent plays, from the project's root.
     pub script: Option<PathBuf>,
 }
+
+/// A linter that is run in projects which have a configuration for it.
+#[derive(Debug)]
+pub struct Linter {
+    pub program: &'static str,
+    pub command: &'static str,
+    pub install: &'static str,
+    files: &'static [&'static str],
+    /// A file that serves others too, and what of the linter's stands in it.
+    section: (&'static str, &'static str),
+}
+
+const LINTERS: &[Linter] = &[
+    Linter {
+        program: "cargo-clippy",
+        command: "cargo clippy --quiet --workspace --all-targets -- --deny warnings",
+        install: "rustup component add clippy",
+        files: &["clippy.toml", ".clippy.toml"],
+        section: ("Cargo.toml", "lints.clippy"),
+    },
+    Linter {
+        program: "ruff",
+        command: "ruff check --quiet",
+        install: "pip install ruff",
+        files: &["ruff.toml", ".ruff.toml"],
+        section: ("pyproject.toml", "[tool.ruff"),
+    },
+];
 
 /// What the environment says.
 #[derive(Clone, Debug, Default)]
@@ -157,25 +195,24 @@ impl Environment {
 impl File {
     /// The project's file; without one, every default holds.
     pub fn read(project: &Path) -> Result<Self> {
-        let path = project.join(FILE);
-        let length = match fs::metadata(&path) {
-            Ok(facts) => facts.len(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error).with_context(|| format!("read {}", path.display())),
-        };
-        if length > FILE_BYTES_MAX {
-            return Err(Failure::usage(format!("{FILE} has {length} bytes; at most {FILE_BYTES_MAX} are read")).into());
+        let file = text(project, FILE)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(&text))?;
+        file.or(&text(project, properties::FILE)?.map(|text| Properties::parse(&text)).unwrap_or_default())
+    }
+
+    /// Takes from `tdd.properties` what this file does not say.
+    fn or(mut self, properties: &Properties) -> Result<Self> {
+        self.test.command = self.test.command.or_else(|| properties.get("test.command").map(str::to_owned));
+        if let Some(seconds) = properties.get("bash.timeout") {
+            let seconds = seconds.trim().parse().map_err(|_| {
+                let place = properties::FILE;
+                Failure::usage(format!("bash.timeout in {place} is {seconds:?}; it has to be a number of seconds"))
+                    .next(format!("correct bash.timeout in {place}"))
+            })?;
+            for timeout in [&mut self.timeout.red, &mut self.timeout.green] {
+                timeout.get_or_insert(seconds);
+            }
         }
-        let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let before =
-                String::from_utf8_lossy(error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default());
-            let (line, column) = place(&before, before.len());
-            Failure::usage(format!("{FILE} cannot be used"))
-                .evidence(format!("{FILE}:{line}:{column}: not UTF-8"))
-                .next(format!("save {FILE} as UTF-8"))
-        })?;
-        Self::parse(&text)
+        Ok(self)
     }
 
     pub fn parse(text: &str) -> Result<Self> {
@@ -228,19 +265,62 @@ impl File {
         if let Some(commands) = &self.lint.commands {
             return commands.clone();
         }
-        let holds =
-            |file: &str, words: &str| fs::read_to_string(project.join(file)).is_ok_and(|text| text.contains(words));
-        let has = |file: &str| project.join(file).is_file();
-        let mut linters = Vec::new();
-        let clippy = has("clippy.toml") || has(".clippy.toml") || holds("Cargo.toml", "lints.clippy");
-        if clippy && environment.has_program("cargo-clippy") {
-            linters.push("cargo clippy --quiet --workspace --all-targets -- --deny warnings".to_owned());
-        }
-        let ruff = has("ruff.toml") || has(".ruff.toml") || holds("pyproject.toml", "[tool.ruff");
-        if ruff && environment.has_program("ruff") {
-            linters.push("ruff check --quiet".to_owned());
-        }
-        linters
+        let own = own_linters(project).filter(|linter| environment.has_program(linter.program));
+        own.map(|linter| linter.command.to_owned()).collect()
+    }
+
+    /// Linters whose configuration the project has and which are not installed; none when the linters are configured.
+    pub fn linters_missing(&self, project: &Path, environment: &Environment) -> Vec<&'static Linter> {
+        let own = own_linters(project).filter(|linter| !environment.has_program(linter.program));
+        if self.lint.commands.is_some() { Vec::new() } else { own.collect() }
+    }
+}
+
+fn own_linters(project: &Path) -> impl Iterator<Item = &'static Linter> {
+    LINTERS.iter().filter(move |linter| {
+        let (file, words) = linter.section;
+        linter.files.iter().any(|file| project.join(file).is_file())
+            || fs::read_to_string(project.join(file)).is_ok_and(|text| text.contains(words))
+    })
+}
+
+/// A file of the project's root, if it has it.
+fn text(project: &Path, name: &str) -> Result<Option<String>> {
+    let path = project.join(name);
+    let length = match fs::metadata(&path) {
+        Ok(facts) => facts.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("read {}", path.display())),
+    };
+    if length > FILE_BYTES_MAX {
+        return Err(Failure::usage(format!("{name} has {length} bytes; at most {FILE_BYTES_MAX} are read")).into());
+    }
+    let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before =
+            String::from_utf8_lossy(error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default());
+        let (line, column) = place(&before, before.len());
+        Failure::usage(format!("{name} cannot be used"))
+            .evidence(format!("{name}:{line}:{column}: not UTF-8"))
+            .next(format!("save {name} as UTF-8"))
+    })?;
+    Ok(Some(text))
+}
+
+impl Test {
+    /// What is configured; none when the tests are to be found.
+    pub fn command(&self) -> Result<Option<Command>> {
+        let wrong = |why: &str| Failure::usage(format!("[test] in {FILE} cannot be used")).evidence(why);
+        let Some(line) = &self.command else {
+            if self.report.is_some() || self.format.is_some() {
+                return Err(wrong("there is a report or a format, and no command that writes it")
+                    .next("set test.command")
+                    .into());
+            }
+            return Ok(None);
+        };
+        let command = Command::new(line, self.report.as_deref(), self.format);
+        command.map(Some).map_err(|why| wrong(why).next(format!("correct [test] in {FILE}")).into())
     }
 }
 

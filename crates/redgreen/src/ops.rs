@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod decide;
 pub mod demo;
+pub mod doctor;
 pub mod history;
 pub mod init;
 pub mod judge;
@@ -13,6 +14,7 @@ pub mod rollback;
 pub mod run;
 pub mod salvage;
 pub mod status;
+pub mod test;
 pub mod why;
 
 use std::path::Path;

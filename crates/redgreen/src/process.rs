@@ -273,8 +273,22 @@ impl Program {
 
 /// The most memory this process ever held; absent where the system does not tell.
 pub fn peak_memory_bytes() -> Option<u64> {
+    memory("VmHWM:")
+}
+
+/// How much more memory than before this process held at most while it did some work.
+pub fn peak_memory_during(work: impl FnOnce()) -> Option<u64> {
+    // Linux then counts the peak from here on.
+    let counts = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+    let before = memory("VmRSS:");
+    work();
+    let peak = memory("VmHWM:").filter(|_| counts);
+    Some(peak?.saturating_sub(before?))
+}
+
+fn memory(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes << 10)
 }

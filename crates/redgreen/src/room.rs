@@ -14,7 +14,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -106,7 +106,9 @@ pub struct Room {
     layout: Layout,
     surroundings: Surroundings,
     /// Trees that were read and checked.
-    known: Vec<(String, Rc<Manifest>)>,
+    known: Vec<(String, Arc<Manifest>)>,
+    /// Packages are in place since the tree was laid out.
+    placed: Mutex<bool>,
     pub facts: RoomFacts,
 }
 
@@ -131,7 +133,14 @@ impl Room {
         }
         let packages = surroundings.dependencies.folders.iter().filter_map(|folder| folder.place.clone()).collect();
         let layout = Layout::new(place.join("tree"), packages).with_context(act)?;
-        let mut room = Self { place, layout, surroundings, known: Vec::new(), facts: RoomFacts::default() };
+        let mut room = Self {
+            place,
+            layout,
+            surroundings,
+            known: Vec::new(),
+            placed: Mutex::default(),
+            facts: RoomFacts::default(),
+        };
         room.change_to(git, tree, options)?;
         Ok(room)
     }
@@ -141,7 +150,7 @@ impl Room {
     pub fn change_to(&mut self, git: &Git, tree: &str, options: &Options) -> Result<()> {
         let candidate = self.read(git, tree)?;
         let base = options.base.as_deref().map(|base| self.read(git, base)).transpose()?;
-        let mut trees: Vec<(&str, Rc<Manifest>)> = Vec::new();
+        let mut trees: Vec<(&str, Arc<Manifest>)> = Vec::new();
         for frozen in &options.frozen {
             if !trees.iter().any(|(known, _)| *known == frozen.tree) {
                 trees.push((&frozen.tree, self.read(git, &frozen.tree)?));
@@ -155,6 +164,7 @@ impl Room {
         let overlays: Vec<_> = overlays.iter().map(|(path, from)| Overlay { path, from }).collect();
         let composed = compose::compose(&candidate, base.as_deref(), &overlays, &options.removed);
         let laid = self.layout.apply(git, composed.files).context("lay out the room")?;
+        self.placed = Mutex::new(false);
         let mut dropped = composed.dropped;
         dropped.extend(laid.covered.into_iter().map(|path| Dropped { path, why: Why::InTheWay }));
         dropped.extend(laid.links_out.into_iter().map(|path| Dropped { path, why: Why::LinkOut }));
@@ -174,12 +184,12 @@ impl Room {
         Ok(())
     }
 
-    fn read(&mut self, git: &Git, tree: &str) -> Result<Rc<Manifest>> {
+    fn read(&mut self, git: &Git, tree: &str) -> Result<Arc<Manifest>> {
         if let Some((_, known)) = self.known.iter().find(|(known, _)| known == tree) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
-        let manifest = Rc::new(manifest::checked(tree, git.tree_files(tree)?.to_vec())?);
-        self.known.push((tree.to_owned(), Rc::clone(&manifest)));
+        let manifest = Arc::new(manifest::checked(tree, git.tree_files(tree)?.to_vec())?);
+        self.known.push((tree.to_owned(), Arc::clone(&manifest)));
         Ok(manifest)
     }
 
@@ -303,6 +313,11 @@ impl Room {
 
     /// A folder to lay packages over, or links to them where that cannot be done.
     fn place_dependencies(&self, sandbox: &Sandbox) -> Result<()> {
+        // Two programs may run in the room at a time.
+        let mut placed = self.placed.lock().unwrap_or_else(PoisonError::into_inner);
+        if *placed {
+            return Ok(());
+        }
         for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.exists()) {
             let Some(below) = &folder.place else { continue };
             let place = self.folder().join(below);
@@ -327,6 +342,7 @@ impl Room {
                 symlink(&folder.from, &place).with_context(act)?;
             }
         }
+        *placed = true;
         Ok(())
     }
 }

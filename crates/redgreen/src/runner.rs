@@ -12,13 +12,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
 use redgreen_core::coverage::Coverage;
+use redgreen_core::framework::command::Command;
 use redgreen_core::framework::facts::Facts;
 use redgreen_core::framework::invoke::{Selection, Unable};
 use redgreen_core::framework::{self, FRAMEWORKS, Found, Framework, How};
-use redgreen_core::report::{Outcome, Report};
+use redgreen_core::report::{Exit, Outcome, Report};
 
+use crate::config;
 use crate::failure::Failure;
-use crate::process::{Limits, Output, Program, Stop};
+use crate::process::{Limits, Output, Program, Stop, kill_marked};
 use crate::room::{Request, Room};
 use crate::sandbox::{Network, Sandbox};
 
@@ -26,6 +28,9 @@ use crate::sandbox::{Network, Sandbox};
 const OUTPUT_BYTES_MAX: usize = 64 << 20;
 /// What a report keeps of the output, for a person.
 const TAIL_BYTES_MAX: usize = 8 << 10;
+
+/// In the environment of everything a run starts, with a value of its own for each run.
+const MARK: &str = "REDGREEN_TEST_RUN";
 
 /// Variables that choose which tests run or how they end. A verdict must not depend on the shell it was asked from.
 const SCRUBBED: &[&str] = &[
@@ -50,6 +55,12 @@ const SCRUBBED: &[&str] = &[
     "RUST_TEST_SHUFFLE_SEED",
     "RUST_TEST_THREADS",
     "RUST_TEST_TIME_UNIT",
+    "NEXTEST_FLAKY_RESULT",
+    "NEXTEST_MESSAGE_FORMAT",
+    "NEXTEST_NO_TESTS",
+    "NEXTEST_PROFILE",
+    "NEXTEST_RETRIES",
+    "NEXTEST_TEST_THREADS",
     "NODE_OPTIONS",
     "NODE_TEST_CONTEXT",
     "VITEST",
@@ -57,9 +68,26 @@ const SCRUBBED: &[&str] = &[
     "GOFLAGS",
     "RUBYOPT",
     "SPEC_OPTS",
+    "RUBYLIB",
+    "MT_NO_PLUGINS",
+    "BATS_TEST_RETRIES",
+    "BATS_TEST_TIMEOUT",
+    "MIX_ENV",
+    "ELIXIR_ERL_OPTIONS",
     "JAVA_TOOL_OPTIONS",
     "MAVEN_ARGS",
     "MAVEN_OPTS",
+    "CTEST_NO_TESTS_ACTION",
+    "CTEST_OUTPUT_ON_FAILURE",
+    // GoogleTest counts the files that exist to name its next one, which two at once would do alike.
+    "CTEST_PARALLEL_LEVEL",
+    "GTEST_ALSO_RUN_DISABLED_TESTS",
+    "GTEST_FAIL_FAST",
+    "GTEST_FILTER",
+    "GTEST_OUTPUT",
+    "GTEST_REPEAT",
+    "GTEST_SHARD_INDEX",
+    "GTEST_TOTAL_SHARDS",
     // Git sets these for hooks; a test that uses git would work on the wrong repository.
     "GIT_DIR",
     "GIT_INDEX_FILE",
@@ -124,6 +152,12 @@ struct Ran {
     coverage: Option<Coverage>,
 }
 
+/// How a project's tests are run: as its settings say, else as is found out. The settings are the user's, not those of
+/// the folder: in a worktree an agent may have changed them.
+pub fn suite(project: &Path, test: &config::Test) -> Result<Suite> {
+    test.command()?.map_or_else(|| detect(project), |command| Suite::of(project, command))
+}
+
 /// Finds out which frameworks a project's tests need.
 pub fn detect(project: &Path) -> Result<Suite> {
     let found = framework::detect(&facts::folders(project)?);
@@ -131,15 +165,37 @@ pub fn detect(project: &Path) -> Result<Suite> {
         let failure = Failure::environment(format!("no test framework found in {}", project.display()));
         let looked = FRAMEWORKS.iter().map(|row| format!("{}: looked for {}", row.name, row.looks_for));
         let failure = looked.fold(failure, Failure::evidence);
-        return Err(failure.next("run in the folder that has one of these, or create one").into());
+        return Err(failure
+            .next("run in the folder that has one of these, or set test.command in redgreen.toml")
+            .into());
     }
     Ok(Suite { found })
 }
 
 impl Suite {
+    /// What a command runs: a known runner if it is a plain call of one, else the command itself.
+    pub fn of(project: &Path, command: Command) -> Result<Suite> {
+        Ok(Suite { found: vec![command.found(facts::folder(project, "")?)] })
+    }
+
     /// In a few words, such as `pytest + cargo`.
     pub fn describe(&self) -> String {
         self.found.iter().map(|found| found.outward_id(found.row.name)).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// Each framework as a suite of its own.
+    pub fn parts(&self) -> impl Iterator<Item = Suite> {
+        self.found.iter().map(|found| Suite { found: vec![found.clone()] })
+    }
+
+    /// What was found where: the framework, its folder from the project's root, and what it is known by.
+    pub fn evidence(&self) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
+        self.found.iter().map(|found| (found.row.name, found.folder.path.as_str(), found.row.looks_for))
+    }
+
+    /// Whether one of the frameworks can be asked for this id, or for one of these files.
+    pub fn concerns(&self, selection: &Selection) -> bool {
+        self.found.iter().any(|found| found.inward(selection).is_some())
     }
 
     pub fn frameworks(&self) -> impl Iterator<Item = &'static Framework> {
@@ -173,17 +229,13 @@ impl Suite {
     }
 
     /// The ids of all tests, without running one; what a framework cannot list is left out.
-    pub fn list<'a>(
-        &self,
-        place: impl Into<Place<'a>>,
-        settings: &Settings,
-        stop: &Stop,
-    ) -> Result<Vec<String>> {
+    pub fn list<'a>(&self, place: impl Into<Place<'a>>, settings: &Settings, stop: &Stop) -> Result<Vec<String>> {
         let ran = self.each(place.into(), &Selection::List, settings, stop)?;
         Ok(ran.into_iter().flat_map(|ran| ran.listed).collect())
     }
 
-    /// Runs all tests and says which lines they reached; `None` is "unknown", not nothing.
+    /// Runs all tests and says which lines they reached; `None` is "unknown", not nothing. Where nothing can measure
+    /// lines, the tests are run without.
     pub fn coverage<'a>(
         &self,
         place: impl Into<Place<'a>>,
@@ -215,10 +267,15 @@ impl Suite {
             };
             let run = Run { place, workdir: &folder, settings, stop, scratch: scratch.path(), deadline };
             let started = Instant::now();
-            let Some(mut ran) = run.framework(found, &selection)? else { continue };
+            let ran = match run.framework(found, &selection)? {
+                None if selection == Selection::Coverage => run.framework(found, &Selection::All)?,
+                ran => ran,
+            };
+            let Some(mut ran) = ran else { continue };
             ran.report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             ran.report = found.outward(ran.report);
             ran.listed = ran.listed.iter().map(|id| found.outward_id(id)).collect();
+            ran.coverage = ran.coverage.map(|coverage| found.outward_lines(coverage));
             all.push(ran);
         }
         Ok(all)
@@ -239,27 +296,33 @@ struct Run<'a> {
 impl Run<'_> {
     /// `None` when the framework has no such thing as what is selected.
     fn framework(&self, found: &Found, selection: &Selection) -> Result<Option<Ran>> {
-        let process = match &found.row.how {
-            How::Process(process) => process,
-            How::Cargo => return cargo::run(self, selection),
-        };
         let facts = Facts {
             folder: found.folder.clone(),
             root: text(self.workdir)?,
             scratch: text(self.scratch)?,
             tools: facts::tools(found.row.tools, self.place, self.workdir, self.settings),
         };
-        let invocation = match (process.invoke)(&facts, selection) {
+        let invoked = match (&found.row.how, &found.command) {
+            (How::Cargo, _) => return cargo::run(self, selection),
+            (How::Process(process), _) => (process.invoke)(&facts, selection),
+            (How::Command, Some(command)) => command.invoke(selection),
+            (How::Command, None) => return Ok(None),
+        };
+        let invocation = match invoked {
             Ok(invocation) => invocation,
             Err(Unable::Unsupported(_)) => return Ok(None),
             Err(Unable::Missing(missing)) => return Err(invocation::missing(&missing).into()),
         };
         let performed = invocation::perform(self, &facts, &invocation)?;
-        let listed = match selection {
-            Selection::List => (process.list)(&performed.captured),
-            Selection::All | Selection::Files(_) | Selection::One(_) | Selection::Coverage => Vec::new(),
+        let captured = &performed.captured;
+        let (mut report, listed) = match (&found.row.how, &found.command) {
+            (How::Process(process), _) if *selection == Selection::List => {
+                ((process.parse)(captured), (process.list)(captured))
+            }
+            (How::Process(process), _) => ((process.parse)(captured), Vec::new()),
+            (How::Command, Some(command)) => (command.parse(captured), Vec::new()),
+            (How::Cargo | How::Command, _) => return Ok(None),
         };
-        let mut report = (process.parse)(&performed.captured);
         report.command = invocation.shown;
         report.output_tail = tail(&performed.words);
         Ok(Some(Ran { report, listed, coverage: performed.coverage }))
@@ -275,16 +338,30 @@ impl Run<'_> {
         };
         // With CI set, snapshot tests fail instead of writing the snapshot they are to be compared with.
         let program = program.env("CI", "1").env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").env("RUST_BACKTRACE", "0");
-        let variables = self.settings.variables.iter();
-        variables.fold(program, |program, (name, value)| program.env(name, value)).cwd(self.workdir)
+        let program = program.cwd(self.workdir);
+        let program = match &self.settings.cargo_target_dir {
+            Some(folder) => program.env("CARGO_TARGET_DIR", folder),
+            None => program,
+        };
+        self.settings.variables.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
-    /// Runs one of the suite's programs within what is left of the time.
+    /// Runs one of the suite's programs within what is left of the time. One that did not end by itself leaves nothing
+    /// behind, not even a daemon that has left its process group; what a run left that did end may be meant to stay.
     fn output(&self, program: &Program) -> Result<Output> {
+        let mark = text(self.scratch)?;
         let wall = self.deadline.saturating_duration_since(Instant::now());
         let limits = Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX };
         match self.place {
-            Place::Open(_) => program.output(limits, self.stop),
+            Place::Open(_) => {
+                let output = program.clone().env(MARK, &mark).output(limits, self.stop);
+                let ended = output.as_ref().is_ok_and(|output| output.exit != Exit::TimedOut);
+                if !ended {
+                    kill_marked(MARK, &mark);
+                }
+                output
+            }
+            // A fence leaves nobody behind.
             Place::Room(room, sandbox) => {
                 let extra = [self.scratch.to_owned()];
                 let request = Request { network: Network::Loopback, extra: &extra, limits, stop: self.stop };

@@ -155,7 +155,12 @@ impl Sandbox {
     /// No fence at all: only the end of all processes is seen to.
     pub fn open() -> Result<Self> {
         let helper = std::env::current_exe().context("find our own program")?;
-        Ok(Self { by: Means::Nothing, helper, tool: None, passed_over: vec!["the configuration wants none".to_owned()] })
+        Ok(Self {
+            by: Means::Nothing,
+            helper,
+            tool: None,
+            passed_over: vec!["the configuration wants none".to_owned()],
+        })
     }
 
     /// The strongest means that works here, tried with `helper`, a file of this program.

@@ -18,6 +18,7 @@ use redgreen_core::change::{Change, Class, Kind};
 use redgreen_core::control::behaviour::{self, Ask, Said};
 use redgreen_core::control::reworked::{Reworked, comparisons, old_tests, reworked};
 use redgreen_core::control::{self, Answer, Control, Material, Question, Tree};
+use redgreen_core::framework::command::Command;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
@@ -26,12 +27,12 @@ use redgreen_core::syntax::{INERT_LOG, Language, Package};
 use redgreen_core::verdict::{Code, Decision, Reason, Verdict};
 
 use crate::config;
+use crate::failure::Failure;
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
 use crate::room::{Options, Request, Room, Surroundings, Trust, build_folder};
 use crate::runner::{self, Place, Settings, Suite};
 use crate::sandbox::{Network, Sandbox};
-
 
 pub(crate) use change::change;
 pub use environment::{Seen, Surrounding};
@@ -61,7 +62,23 @@ pub struct Ground<'a> {
     pub environment: &'a config::Environment,
     /// The project's settings.
     pub file: &'a config::File,
+    /// Runs the tests where nothing else is found.
+    pub command: Option<&'a str>,
     pub stop: &'a Stop,
+}
+
+impl Ground<'_> {
+    /// What the tests of a tree need: as the project's settings say, as its files show, or by the command.
+    fn suite(&self, folder: &Path) -> Result<Suite> {
+        let found = runner::suite(folder, &self.file.test);
+        match (found, self.command) {
+            (Err(_), Some(line)) => {
+                let command = Command::new(line, None, None).map_err(Failure::usage)?;
+                Suite::of(folder, command)
+            }
+            (found, _) => found,
+        }
+    }
 }
 
 /// What is tried.
@@ -98,10 +115,10 @@ pub struct Tried {
 }
 
 /// Holds the trial.
-pub fn hold(ground: Ground<'_>, charge: Charge<'_>) -> Result<Tried> {
+pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
     let started = Instant::now();
     let mut court = Court::open(ground, charge.base, charge.head, charge.timeout)?;
-    let tried = court.try_candidate(&charge);
+    let tried = court.try_candidate(charge);
     let running = court.running;
     let closed = court.close();
     let mut tried = tried?;
@@ -150,27 +167,17 @@ impl<'a> Court<'a> {
         let options = Options { base: Some(base.to_owned()), ..Options::default() };
         let around = Surroundings { build: builds.as_ref().map(|(accepted, _)| accepted.clone()), ..around };
         let mut room = Room::materialise(ground.git, head, &place, &options, around)?;
-        let suite = match runner::detect(room.folder()) {
+        let suite = match ground.suite(room.folder()) {
             Ok(suite) => suite,
             // The candidate may have taken the manifest away; what the tests are is known from before.
             Err(error) => {
                 room.change_to(ground.git, base, &Options::default())?;
-                let suite = runner::detect(room.folder()).map_err(|_| error)?;
+                let suite = ground.suite(room.folder()).map_err(|_| error)?;
                 room.change_to(ground.git, head, &options)?;
                 suite
             }
         };
-        Ok(Self {
-            ground,
-            sandbox,
-            room,
-            suite,
-            timeout,
-            builds,
-            surroundings,
-            running: Duration::ZERO,
-            _lock: lock,
-        })
+        Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running: Duration::ZERO, _lock: lock })
     }
 
     fn try_candidate(&mut self, charge: &Charge<'_>) -> Result<Tried> {
@@ -188,10 +195,8 @@ impl<'a> Court<'a> {
             (None, _) => self.recall(charge)?,
         };
         if charge.phase == Phase::Refactor && change.paths.is_empty() {
-            let verdict = judge::judge(
-                charge.phase,
-                Evidence { change: &change, before: &before, after: &before, targets: &[] },
-            );
+            let verdict =
+                judge::judge(charge.phase, Evidence { change: &change, before: &before, after: &before, targets: &[] });
             return Ok(self.tried(verdict, change, before));
         }
         let reading = Reading::of(self.ground.git, charge)?;
@@ -205,8 +210,9 @@ impl<'a> Court<'a> {
         self.take_build(charge)?;
         self.enter(Tree::Head, charge, &options)?;
         let mut after = self.run(&Selection::All, &[])?;
-        let rule =
-            |after: &Report| judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets });
+        let rule = |after: &Report| {
+            judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets })
+        };
         let mut verdict = rule(&after);
         if verdict.decision == Decision::Refused && self.excuse(&before, &mut after, &targets)? {
             verdict = rule(&after);
@@ -216,7 +222,7 @@ impl<'a> Court<'a> {
         }
         if verdict.decision == Decision::Accepted && !extra.is_empty() {
             self.enter(Tree::Head, charge, &Options::default())?;
-            let more = self.run(&Selection::Files(extra.clone()), &[])?;
+            let more = self.run(&Selection::Files(extra), &[])?;
             after = judge::with_extra(after, more);
             verdict = rule(&after);
             self.enter(Tree::Head, charge, &options)?;
@@ -301,7 +307,9 @@ impl<'a> Court<'a> {
             }
         }
         if mutants.1 > 0 {
-            verdict.notes.push(format!("{} of {} faults put into the changed lines were noticed", mutants.0, mutants.1));
+            verdict
+                .notes
+                .push(format!("{} of {} faults put into the changed lines were noticed", mutants.0, mutants.1));
             verdict.notes.extend(unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
         }
         if !suspicions.is_empty() {
@@ -474,8 +482,7 @@ impl<'a> Court<'a> {
             variables: variables.to_vec(),
         };
         let started = Instant::now();
-        let report =
-            self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
+        let report = self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
         self.running += started.elapsed();
         report
     }
@@ -488,13 +495,16 @@ impl<'a> Court<'a> {
     }
 }
 
+/// The text of a file in one of the trees.
+type Reader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
+
 /// What the mind's questions are made from, read from the two trees.
 struct Reading<'a> {
     charge: &'a Charge<'a>,
     paths: Vec<String>,
     packages: Vec<Package>,
-    before: Box<dyn Fn(&str) -> Option<String> + 'a>,
-    now: Box<dyn Fn(&str) -> Option<String> + 'a>,
+    before: Reader<'a>,
+    now: Reader<'a>,
 }
 
 /// A control's surroundings.
@@ -511,7 +521,7 @@ impl<'a> Reading<'a> {
         let paths: Vec<String> = files.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
         let packages = packages::of(git, charge.head, &paths)?;
         let texts = Rc::new(Texts { git, read: RefCell::default() });
-        let reader = |tree: &'a str| -> Box<dyn Fn(&str) -> Option<String> + 'a> {
+        let reader = |tree: &'a str| -> Reader<'a> {
             let texts = Rc::clone(&texts);
             Box::new(move |path| texts.read(tree, path))
         };

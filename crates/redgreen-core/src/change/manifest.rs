@@ -15,15 +15,38 @@ const TABLES: &[(&str, &[&str])] = &[
     (
         "package.json",
         &[
-            "scripts.test", "scripts.pretest", "scripts.posttest", "jest", "vitest", "mocha", "ava", "nyc", "c8", "tap",
-            "imports", "type", "config",
+            "scripts.test",
+            "scripts.pretest",
+            "scripts.posttest",
+            "jest",
+            "vitest",
+            "mocha",
+            "ava",
+            "nyc",
+            "c8",
+            "tap",
+            "imports",
+            "type",
+            "config",
         ],
     ),
     (
         "Cargo.toml",
         &[
-            "test", "bench", "lib.path", "lib.test", "lib.doctest", "lib.harness", "package.autotests",
-            "package.autobenches", "package.autolib", "package.build", "profile.test", "profile.dev", "patch", "replace",
+            "test",
+            "bench",
+            "lib.path",
+            "lib.test",
+            "lib.doctest",
+            "lib.harness",
+            "package.autotests",
+            "package.autobenches",
+            "package.autolib",
+            "package.build",
+            "profile.test",
+            "profile.dev",
+            "patch",
+            "replace",
             "lints",
         ],
     ),
@@ -49,7 +72,8 @@ pub(super) fn ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reas
         return changed.map(|section| tell(section)).collect();
     }
     let Some((_, tables)) = TABLES.iter().find(|(known, _)| *known == name) else { return Vec::new() };
-    let read = |text: &str| if name == "package.json" { serde_json::from_str(text).ok() } else { toml::from_str(text).ok() };
+    let read =
+        |text: &str| if name == "package.json" { serde_json::from_str(text).ok() } else { toml::from_str(text).ok() };
     // One that cannot be read is told by the runner.
     let (old, new): (Value, Value) = match (read(old), read(new)) {
         (Some(old), Some(new)) => (old, new),
@@ -86,7 +110,12 @@ mod tests {
             ("pyproject.toml", "[project]\ndependencies = []\n", "[project]\ndependencies = [\"x\"]\n", 0),
             ("pyproject.toml", "", "[tool.pytest.ini_options]\naddopts = \"-k a\"\n", 1),
             ("a/package.json", "{\"scripts\":{\"test\":\"vitest\"}}", "{\"scripts\":{\"test\":\"vitest || true\"}}", 1),
-            ("package.json", "{\"dependencies\":{}}", "{\"dependencies\":{\"a\":\"1\"},\"scripts\":{\"build\":\"x\"}}", 0),
+            (
+                "package.json",
+                "{\"dependencies\":{}}",
+                "{\"dependencies\":{\"a\":\"1\"},\"scripts\":{\"build\":\"x\"}}",
+                0,
+            ),
             ("Cargo.toml", "[package]\nname = \"a\"\n", "[package]\nname = \"a\"\n[dependencies]\nb = \"1\"\n", 0),
             ("Cargo.toml", "[package]\nname = \"a\"\n", "[package]\nname = \"a\"\nautotests = false\n", 1),
             ("Cargo.toml", "", "[[test]]\nname = \"x\"\npath = \"y.rs\"\n", 1),

@@ -88,8 +88,9 @@ fn planned(language: Language, from: &str, import: &Import, material: &Material<
 }
 
 fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
-    let is_folder =
-        |folder: &str| material.paths.iter().any(|path| path.starts_with(folder) && path.as_bytes().get(folder.len()) == Some(&b'/'));
+    let is_folder = |folder: &str| {
+        material.paths.iter().any(|path| path.starts_with(folder) && path.as_bytes().get(folder.len()) == Some(&b'/'))
+    };
     let dots = import.module.chars().take_while(|letter| *letter == '.').count();
     let below = import.module.trim_start_matches('.').replace('.', "/");
     let beside = from.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -131,7 +132,8 @@ pub(super) fn is_expected(module: &str, from: &str, material: &Material<'_>) -> 
     };
     let known: Vec<String> = [words(material.brief), words(from)].concat();
     let own = material.packages.iter().any(|package| package.name.replace('-', "_") == module);
-    let spoken = |part: &String| known.iter().any(|word| word.starts_with(part.as_str()) || part.starts_with(word.as_str()));
+    let spoken =
+        |part: &String| known.iter().any(|word| word.starts_with(part.as_str()) || part.starts_with(word.as_str()));
     own || words(module).iter().any(spoken)
 }
 

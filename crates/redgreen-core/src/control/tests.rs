@@ -363,11 +363,7 @@ fn reworked_tests_are_sorted() {
             "lost test_a",
         ),
         (vec![("src/lib.rs", rust)], vec![("src/lib.rs", no_g)], "dead tests::b"),
-        (
-            vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g"))],
-            vec![("src/lib.rs", no_g)],
-            "lost tests::b",
-        ),
+        (vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g"))], vec![("src/lib.rs", no_g)], "lost tests::b"),
     ] {
         let scene = Scene { before: &before, now: &now, ..Scene::default() };
         let all = scene.ask(Phase::Refactor, reworked);

@@ -1,4 +1,4 @@
-//! Cobertura's XML: `class filename=…` with `line number=… hits=…`.
+//! Cobertura's XML: `class filename=…` with `line number=… hits=…`, the name from a folder that `source` gives.
 
 use super::xml::{self, Piece};
 use crate::coverage::Coverage;
@@ -8,8 +8,22 @@ pub fn parse(bytes: &[u8]) -> Coverage {
     let mut file = None;
     // Methods list lines a second time, with the same counts.
     let mut in_method = false;
+    let mut sources: Vec<String> = Vec::new();
+    let mut in_source = false;
     let complete = xml::read(bytes, |piece| match piece {
-        Piece::Open(element) if element.is("class") => file = element.attribute("filename"),
+        Piece::Open(element) if element.is("source") => {
+            in_source = true;
+            sources.push(String::new());
+        }
+        Piece::Text(text) if in_source => {
+            if let Some(source) = sources.last_mut() {
+                source.push_str(&text);
+            }
+        }
+        Piece::Close("source") => in_source = false,
+        Piece::Open(element) if element.is("class") => {
+            file = element.attribute("filename").map(|name| placed(&sources, name));
+        }
         Piece::Open(element) if element.is("method") => in_method = true,
         Piece::Open(element) if element.is("line") && !in_method => {
             let number = element.attribute("number").and_then(|number| number.parse().ok());
@@ -25,9 +39,30 @@ pub fn parse(bytes: &[u8]) -> Coverage {
     if complete { coverage } else { Coverage::default() }
 }
 
+/// Of several folders it is not said which one is meant; one that is not absolute is the project's own.
+fn placed(sources: &[String], name: String) -> String {
+    match sources {
+        [source] if source.starts_with('/') && !name.starts_with('/') => format!("{source}/{name}"),
+        _ => name,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_within_the_one_folder_that_is_given() {
+        let file = |sources: &str, name: &str| {
+            let lines = format!("<class filename='{name}'><line number='1' hits='1'/></class>");
+            let coverage = parse(format!("<coverage><sources>{sources}</sources>{lines}</coverage>").as_bytes());
+            coverage.files.into_keys().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(file("<source>/p/src</source>", "a.php"), "/p/src/a.php");
+        assert_eq!(file("<source>/p/src</source>", "/p/src/a.php"), "/p/src/a.php");
+        assert_eq!(file("<source>.</source>", "a.php"), "a.php");
+        assert_eq!(file("<source>/p</source><source>/q</source>", "a.php"), "a.php");
+    }
 
     #[test]
     fn lines_of_classes_count_and_those_of_methods_do_not() {

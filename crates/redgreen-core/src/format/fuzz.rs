@@ -1,12 +1,16 @@
 //! Parsers against bytes that no runner writes: damaged reports, and noise made of a format's own words. Deterministic,
 //! so that what fails here fails again.
 
-use super::{MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, junit, lcov, stream, tap};
+use super::{MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, gtest_json, junit, lcov, phpunit_list, stream, tap};
 use crate::framework::samples;
 
 /// Damaged copies of each seed.
 const ROUNDS: usize = 10;
 const SEED_BYTES_MAX: usize = 16 << 10;
+
+/// The largest of each size, one more, and what some read as a number.
+const NUMBERS: &[&str] =
+    &["4294967295", "4294967296", "18446744073709551615", "99999999999999999999", "-1", "1e999", "nan", "2147483648"];
 
 /// A small generator of numbers (xorshift), the same on every machine.
 pub(crate) struct Random(u64);
@@ -39,7 +43,7 @@ pub(crate) fn flipped(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 /// A copy with a few pieces flipped, dropped, doubled, moved or blown up.
-fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut copy = bytes.to_vec();
     for _ in 0..=random.below(4) {
         let start = random.below(copy.len());
@@ -51,10 +55,18 @@ fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
             2 => drop(copy.splice(start..start, piece.repeat(3))),
             3 => copy.truncate(start),
             4 => drop(copy.splice(start..start, [0xff, 0xfe, 0, b'<', b'"', b'&', b'{', b'\n'])),
-            _ => drop(copy.splice(start..end, b"99999999999999999999".iter().copied())),
+            _ => renumber(&mut copy, start, random),
         }
     }
     copy
+}
+
+/// Turns the next number into one that is hard to count with.
+fn renumber(bytes: &mut Vec<u8>, from: usize, random: &mut Random) {
+    let number = NUMBERS[random.below(NUMBERS.len())];
+    let Some(start) = bytes.iter().skip(from).position(u8::is_ascii_digit).map(|at| from + at) else { return };
+    let length = bytes.iter().skip(start).take_while(|byte| byte.is_ascii_digit()).count();
+    bytes.splice(start..start + length, number.bytes());
 }
 
 /// Every report and every stdout that was captured with one of these endings.
@@ -109,6 +121,19 @@ fn junit_survives() {
         assert!(junit_keeps(document.as_bytes()) <= 2 * MESSAGE_BYTES_MAX, "{place}");
     }
     assert!(!junit::parse("<testsuite>".repeat(10_000).as_bytes()).complete);
+}
+
+#[test]
+fn lists_survive() {
+    attack(&seeds(&[".xml"]), |bytes| phpunit_list::parse(bytes).len().min(1));
+}
+
+#[test]
+fn gtest_json_survives() {
+    attack(&seeds(&[".json"]), |bytes| {
+        let tests = gtest_json::parse(bytes, str::to_owned).unwrap_or_default();
+        longest(tests.iter().flat_map(|test| [test.id.as_str(), test.message.as_deref().unwrap_or_default()]))
+    });
 }
 
 #[test]

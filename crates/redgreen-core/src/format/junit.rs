@@ -6,12 +6,14 @@ use super::{MESSAGE_BYTES_MAX, bounded_head, bounded_tail};
 use crate::report::{LoadError, LoadErrorKind, Report, Stage, Status, Test};
 
 mod dialects;
+mod write;
 
 use dialects::Nameless;
 pub use dialects::{
-    BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST, PHPUNIT, PYTEST, SUREFIRE,
-    XMLRUNNER,
+    ANY, BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST, PHPUNIT, PYTEST,
+    SUREFIRE, XMLRUNNER,
 };
+pub use write::write;
 
 /// A document.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,7 @@
 //! The Test Anything Protocol: a plan, a line per test, subtests indented by four.
 
 use super::{bounded_head, bounded_tail, lines};
+use crate::report::{Report, Status, Test};
 
 /// Deeper nesting is taken for output.
 const DEPTH_MAX: usize = 32;
@@ -41,6 +42,25 @@ impl Tap {
         let outermost = self.points.iter().filter(|point| point.depth == 0).count();
         self.planned == Some(outermost) && self.bail_out.is_none()
     }
+}
+
+/// Adds what streams say to a report, which the framework then concludes. A test with subtests is as they are, so the
+/// outermost ones tell all; each plan must be kept for the run to have finished, and there must be one.
+pub fn add(report: &mut Report, streams: &[Tap]) {
+    report.finished = !streams.is_empty() && streams.iter().all(Tap::is_complete);
+    for point in streams.iter().flat_map(|tap| &tap.points).filter(|point| point.depth == 0) {
+        let number = point.number.unwrap_or(report.tests.len() + 1);
+        let id = if point.description.is_empty() { format!("test {number}") } else { point.description.clone() };
+        let (status, why) = match &point.directive {
+            Directive::Skip(why) => (Status::Skipped, why),
+            Directive::Todo(why) => (Status::Todo, why),
+            Directive::None if point.ok => (Status::Passed, &point.diagnostic),
+            Directive::None => (Status::Failed, &point.diagnostic),
+        };
+        let message = Some(why.clone()).filter(|why| !why.is_empty() && status != Status::Passed);
+        report.tests.push(Test { message, ..Test::new(id, status) });
+    }
+    report.errors_outside.extend(streams.iter().filter_map(|tap| tap.bail_out.clone()));
 }
 
 pub fn parse(bytes: &[u8]) -> Tap {

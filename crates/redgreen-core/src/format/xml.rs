@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use quick_xml::Reader;
-use quick_xml::escape::unescape;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::escape::{resolve_xml_entity, unescape};
+use quick_xml::events::Event;
 
 /// One piece of a document.
 pub(super) enum Piece<'a> {
@@ -15,32 +15,41 @@ pub(super) enum Piece<'a> {
 }
 
 pub(super) struct Element<'a> {
-    start: BytesStart<'a>,
+    name: &'a str,
+    attributes: &'a str,
 }
 
 /// Hands each piece to `take`; says whether the document came to its end with every element closed.
 pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Piece<'_>)) -> bool {
-    let text = String::from_utf8_lossy(bytes);
+    let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
     let mut reader = Reader::from_str(&text);
-    reader.config_mut().expand_empty_elements = true;
     let (mut depth, mut closed) = (0_usize, false);
     loop {
         match reader.read_event() {
             Ok(Event::Start(start)) => {
                 depth += 1;
-                take(Piece::Open(Element { start }));
+                take(Piece::Open(Element { name: local(start.name().0), attributes: start.attributes_raw() }));
+            }
+            Ok(Event::Empty(start)) => {
+                let name = local(start.name().0);
+                take(Piece::Open(Element { name, attributes: start.attributes_raw() }));
+                take(Piece::Close(name));
+                closed = depth == 0;
             }
             Ok(Event::End(end)) => {
                 depth = depth.saturating_sub(1);
                 closed = depth == 0;
-                take(Piece::Close(end.local_name().as_ref()));
+                take(Piece::Close(local(end.name().0)));
             }
-            Ok(Event::Text(text)) => take(Piece::Text(plain(&text))),
+            // An entity between two texts, `&lt;` or `&#10;`, is an event of its own.
+            Ok(Event::Text(text)) => take(Piece::Text(Cow::Borrowed(&text))),
             Ok(Event::CData(text)) => take(Piece::Text(Cow::Borrowed(&text))),
-            // An entity between two texts: `&lt;`, `&#10;`.
-            Ok(Event::GeneralRef(name)) => take(Piece::Text(plain(&format!("&{};", &*name)))),
+            Ok(Event::GeneralRef(name)) => match resolve_xml_entity(&name) {
+                Some(letter) => take(Piece::Text(Cow::Borrowed(letter))),
+                None => take(Piece::Text(plain(&format!("&{};", &*name)))),
+            },
             Ok(Event::Eof) => return closed && depth == 0,
-            Ok(Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
+            Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
             Err(_) => return false,
         }
     }
@@ -48,26 +57,106 @@ pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Piece<'_>)) -> bool {
 
 impl Element<'_> {
     pub(super) fn is(&self, name: &str) -> bool {
-        self.start.local_name().as_ref() == name
+        self.name == name
     }
 
-    /// Every attribute, in one pass.
+    /// Every attribute, in one pass. A document may have millions of them, and the checks of a parser for all of XML
+    /// would take more time than everything else.
     pub(super) fn attributes(&self, mut take: impl FnMut(&str, Cow<'_, str>)) {
-        let mut attributes = self.start.attributes();
-        for attribute in attributes.with_checks(false).flatten() {
-            take(attribute.key.local_name().as_ref(), plain(&attribute.value));
+        let mut rest = self.attributes;
+        while let Some((name, after)) = split(rest, b'=') {
+            let value = after.trim_ascii_start();
+            let Some(&quote @ (b'"' | b'\'')) = value.as_bytes().first() else { return };
+            let Some((value, after)) = value.get(1..).and_then(|value| split(value, quote)) else { return };
+            take(local(name.trim_ascii()), plain(value));
+            rest = after;
         }
     }
 
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
-        let mut attributes = self.start.attributes();
-        let attributes = attributes.with_checks(false);
-        let found = attributes.flatten().find(|attribute| attribute.key.local_name().as_ref() == name)?;
-        Some(plain(&found.value).into_owned())
+        let mut found = None;
+        self.attributes(|known, value| {
+            if known == name && found.is_none() {
+                found = Some(value.into_owned());
+            }
+        });
+        found
     }
+}
+
+/// A name without its namespace.
+fn local(name: &str) -> &str {
+    split(name, b':').map_or(name, |(_, name)| name)
+}
+
+/// What stands before and after a mark. Names and values are too short for a search that begins by looking far ahead.
+fn split(text: &str, mark: u8) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|byte| byte == mark)?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
 /// Text without entities; one that is none of XML's stays as it is.
 fn plain(text: &str) -> Cow<'_, str> {
+    if !text.bytes().any(|byte| byte == b'&') {
+        return Cow::Borrowed(text);
+    }
     unescape(text).unwrap_or(Cow::Borrowed(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes(text: &str) -> String {
+        let mut all = Vec::new();
+        read(format!("<a {text}/>").as_bytes(), |piece| {
+            if let Piece::Open(element) = piece {
+                element.attributes(|name, value| all.push(format!("{name}={value}")));
+            }
+        });
+        all.join(" ")
+    }
+
+    #[test]
+    fn attributes_are_read_as_they_may_be_written() {
+        for (text, expected) in [
+            ("a=\"1\" b='2'", "a=1 b=2"),
+            ("  a = \"1\"\n\tb='2'  ", "a=1 b=2"),
+            ("a=\"x=y\" b='say \"hi\"' c=\"&lt;&#65;&nosuch;\"", "a=x=y b=say \"hi\" c=&lt;&#65;&nosuch;"),
+            ("a=\"&lt;&#65;\" b=''", "a=<A b="),
+            ("ns:a=\"1\"", "a=1"),
+            ("a=1 b=\"2\"", ""),
+            ("a=\"1", ""),
+            ("é=\"ü\"", "é=ü"),
+            ("", ""),
+        ] {
+            assert_eq!(attributes(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn text_comes_whole_and_entities_with_it() {
+        let mut said = String::new();
+        let whole = read(b"<a>x &lt; y<b/>&amp;&#33;<![CDATA[<&>]]>&nosuch;</a>", |piece| {
+            if let Piece::Text(text) = piece {
+                said.push_str(&text);
+            }
+        });
+        assert_eq!((whole, said.as_str()), (true, "x < y&!<&>&nosuch;"));
+    }
+
+    #[test]
+    fn a_document_ends_when_every_element_has() {
+        for (text, whole) in [
+            ("<a/>", true),
+            ("<a><b/></a>", true),
+            ("<a><b/>", false),
+            ("<a></b>", false),
+            ("", false),
+            ("<a/", false),
+            ("<a/><!-- done -->", true),
+        ] {
+            assert_eq!(read(text.as_bytes(), |_| {}), whole, "{text}");
+        }
+    }
 }

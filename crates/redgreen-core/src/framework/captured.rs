@@ -14,11 +14,13 @@ pub struct Captured {
     pub reports: Vec<(String, Vec<u8>)>,
     /// The steps before the run, in order, as far as they were taken.
     pub steps: Vec<StepEnd>,
+    /// Those after it.
+    pub after: Vec<StepEnd>,
     /// Where the folder is, to make the runner's paths relative.
     pub root: String,
 }
 
-/// How a step before the run ended.
+/// How a step before or after the run ended.
 #[derive(Clone, Debug, Default)]
 pub struct StepEnd {
     pub name: String,
@@ -47,6 +49,11 @@ impl Captured {
     /// The step that ended the run before it began.
     pub fn failed_step(&self) -> Option<&StepEnd> {
         self.steps.iter().find(|step| step.exit != Exit::Code(0))
+    }
+
+    /// The step after the run that has this name.
+    pub fn step_after(&self, name: &str) -> Option<&StepEnd> {
+        self.after.iter().find(|step| step.name == name)
     }
 
     /// A path of the runner's as a path from the folder, if it lies within.

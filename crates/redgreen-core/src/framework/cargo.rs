@@ -16,7 +16,8 @@ pub mod build;
 pub mod libtest;
 
 use super::facts::{Evidence, Folder, Reach};
-use super::{Framework, How, file_name};
+use super::invoke::{Call, Injected, Missing, Unable};
+use super::{Framework, How, file_name, nextest};
 use crate::report::{Exit, Outcome, Report, Stage};
 use build::{Build, TargetKind};
 use libtest::Binary;
@@ -28,14 +29,40 @@ pub const FRAMEWORK: Framework = Framework {
     detect,
     reads: |_| false,
     reach: Reach::Tree,
-    // Found by cargo's own runner.
-    tools: &[],
+    tools: &["cargo-llvm-cov"],
     // No name of a package or a target has a dot, unlike a class of Java's or a file of Python's.
     is_id: |id| id.split_once("::").is_some_and(|(target, _)| !target.contains(['.', '\\'])),
     is_test_file,
     is_runner_config,
     litter: &["/target/"],
 };
+
+/// Builds what `cargo test --no-run` builds, into the same files; but that stops at the first target that does not
+/// compile, and a new test file of a RED step would hide the results of all old ones.
+pub const BUILD: &[&str] =
+    &["build", "--workspace", "--tests", "--examples", "--profile", "test", "--keep-going", "--message-format=json"];
+
+/// libtest's JSON, which is unstable: the variable that unlocks it is set for test binaries alone, never for the
+/// compiler.
+pub const JSON: &[&str] = &["-Z", "unstable-options", "--format", "json", "--report-time"];
+
+/// Cargo hands doc tests to rustdoc. Unlocking JSON for cargo as a whole would make build scripts that watch the
+/// variable run again, and half the dependencies compile twice; this stands in for rustdoc and unlocks only it.
+pub const RUSTDOC: Injected = Injected { path: "rustdoc", text: "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n" };
+
+/// A run of all tests by cargo-llvm-cov, which builds and runs them once more; `runner` is what it is to run them with.
+pub fn llvm_cov(installed: bool, runner: &[&str], lcov: &str) -> Result<Call, Unable> {
+    if !installed {
+        return Err(Unable::Missing(Missing {
+            what: "cargo-llvm-cov is not installed".to_owned(),
+            evidence: "coverage of Rust is measured with it, and it was not found on PATH".to_owned(),
+            next: "rustup component add llvm-tools && cargo install --locked cargo-llvm-cov".to_owned(),
+        }));
+    }
+    let call = Call::new(["cargo", "llvm-cov"]).args(runner.iter().copied());
+    // A failing test must not keep the others' lines from being told.
+    Ok(call.args(["--workspace", "--ignore-run-fail", "--lcov", "--output-path", lcov]))
+}
 
 /// What a test binary's ids begin with.
 pub fn id_prefix(package: &str, kind: TargetKind, target: &str) -> String {
@@ -84,7 +111,10 @@ pub fn report(build: Build, binaries: Vec<Binary>) -> Report {
 }
 
 fn detect(folder: &Folder) -> Evidence {
-    if folder.has("Cargo.toml") { Evidence::Sure } else { Evidence::None }
+    match folder.has("Cargo.toml") && !folder.has(nextest::CONFIG) {
+        true => Evidence::Sure,
+        false => Evidence::None,
+    }
 }
 
 /// Unit tests live beside the code, so that a file in `src` is not a test file although it may hold tests.
@@ -103,7 +133,7 @@ fn is_test_file(path: &str) -> bool {
 fn is_runner_config(path: &str) -> bool {
     let name = file_name(path);
     let in_cargo_folder = path.starts_with(".cargo/") || path.contains("/.cargo/");
-    let nextest = path == ".config/nextest.toml" || path.ends_with("/.config/nextest.toml");
+    let nextest = path.strip_suffix(nextest::CONFIG).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'));
     matches!(name, "Cargo.toml" | "Cargo.lock" | "build.rs" | "rust-toolchain" | "rust-toolchain.toml")
         || (in_cargo_folder && matches!(name, "config" | "config.toml"))
         || nextest

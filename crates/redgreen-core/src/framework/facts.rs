@@ -12,7 +12,7 @@ pub struct Folder {
 }
 
 /// The folders whose files detection wants to see beside a folder's own.
-pub const LISTED_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__"];
+pub const LISTED_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__", ".config"];
 
 /// A folder below the root is looked at when it holds one of these.
 pub const MANIFESTS: &[&str] = &[

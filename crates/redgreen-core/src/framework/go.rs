@@ -16,9 +16,9 @@ use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Stage
 pub const FRAMEWORK: Framework = Framework {
     name: "go",
     how: How::Process(Process { invoke, parse, list }),
-    looks_for: "go.mod",
+    looks_for: MANIFEST,
     detect,
-    reads: |_| false,
+    reads: |path| path == MANIFEST,
     // `./...` ends where another go.mod begins.
     reach: Reach::Package,
     tools: &["go"],
@@ -28,6 +28,7 @@ pub const FRAMEWORK: Framework = Framework {
     litter: &["*.test", "*.prof"],
 };
 
+const MANIFEST: &str = "go.mod";
 /// How the names of what `go test` runs begin.
 const TEST_NAMES: &[&str] = &["Test", "Example", "Fuzz"];
 /// Ahead of the run: the path and the folder of each module, because reports name packages, not folders.
@@ -55,7 +56,7 @@ const MISSING_SYMBOL: &[&str] = &[
 const SYNTAX: &[&str] = &["syntax error", "expected ", "missing ','", "illegal character", "not terminated"];
 
 fn detect(folder: &Folder) -> Evidence {
-    if folder.has("go.mod") { Evidence::Sure } else { Evidence::None }
+    if folder.has(MANIFEST) { Evidence::Sure } else { Evidence::None }
 }
 
 fn in_testdata(path: &str) -> bool {
@@ -86,11 +87,20 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::Coverage => {
             let file = facts.scratch(COVERAGE_FILE);
             invocation.reports.push(ReportAt::Scratch(COVERAGE_FILE.to_owned()));
-            invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::GoCover });
+            invocation.coverage = Some(CoverageAt {
+                below: facts.folder.text(MANIFEST).and_then(module).map(str::to_owned),
+                ..CoverageAt::new(COVERAGE_FILE, Format::GoCover)
+            });
             call.args([&format!("-coverprofile={file}"), "-covermode=atomic", "./..."])
         }
     };
     Ok(invocation)
+}
+
+/// The path that a module gives itself; those of its packages, and of the files in a cover profile, begin with it.
+fn module(manifest: &str) -> Option<&str> {
+    let path = manifest.lines().find_map(|line| line.trim_start().strip_prefix("module "))?;
+    path.split_whitespace().next().map(|path| path.trim_matches('"'))
 }
 
 fn packages_of(paths: &[String]) -> Vec<String> {
@@ -126,7 +136,7 @@ fn pattern(test: &str) -> String {
     test.split('/').map(|name| format!("^{}$", quoted(name))).collect::<Vec<_>>().join("/")
 }
 
-fn parse(captured: &Captured) -> Report {
+pub(super) fn parse(captured: &Captured) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     let stream = go_json::parse(&captured.stdout);
     let modules = Modules::read(captured);
@@ -208,14 +218,7 @@ fn load_error(file: Option<String>, line: Option<u32>, kind: LoadErrorKind, word
 }
 
 fn kind_of(words: &str) -> LoadErrorKind {
-    let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
-    if says(MISSING_SYMBOL) {
-        LoadErrorKind::MissingSymbol
-    } else if says(SYNTAX) {
-        LoadErrorKind::Syntax
-    } else {
-        LoadErrorKind::Other
-    }
+    LoadErrorKind::of(words, MISSING_SYMBOL, SYNTAX)
 }
 
 fn add_tests(report: &mut Report, stream: &Stream, modules: &Modules, exit: Exit) {

@@ -1,5 +1,8 @@
 //! How a framework is started, as data: the program performs it and hands back what it [`Captured`](super::captured).
 
+use crate::coverage::Format;
+use crate::syntax::glob;
+
 /// What of a suite to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
@@ -27,7 +30,7 @@ pub struct Invocation {
     pub stale: Vec<&'static str>,
     /// Builds and preparations; the first that fails ends the run.
     pub before: Vec<Step>,
-    /// Conversions of what the run left behind; one that fails is only noted.
+    /// Conversions of what the run left behind, and what it left out; how they ended is the parser's to judge.
     pub after: Vec<Step>,
     pub reports: Vec<ReportAt>,
     pub coverage: Option<CoverageAt>,
@@ -55,24 +58,34 @@ pub struct Step {
 pub struct Injected {
     /// From the scratch folder, with `/`.
     pub path: &'static str,
+    /// What begins with `#!` can be started. [`SCRATCH`] stands for the scratch folder.
     pub text: &'static str,
 }
+
+pub const SCRATCH: &str = "@SCRATCH@";
 
 /// Where a report will be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportAt {
     /// A file of the scratch folder: fresh by nature.
     Scratch(String),
+    /// Files of the scratch folder, by a pattern as in [`ReportAt::Tree`].
+    ScratchTree(&'static str),
     /// Files of the worktree, for runners that cannot be told where to write: `*` matches within a name, `**` any
     /// folders. Those that exist are removed before the run, so that none is of an older one.
     Tree(&'static str),
+    /// Files of the worktree whose pattern is the user's, and may match more than reports: none is removed, and those
+    /// that the run did not write are left out.
+    Fresh(String),
 }
 
 /// A coverage report in the scratch folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoverageAt {
     pub file: String,
-    pub format: crate::coverage::Format,
+    pub format: Format,
+    /// What its paths begin with in place of the folder.
+    pub below: Option<String>,
 }
 
 /// Run when not one report was written: if it fails, the answer is not a report but that something is missing.
@@ -117,6 +130,12 @@ impl Call {
     }
 }
 
+impl CoverageAt {
+    pub fn new(file: &str, format: Format) -> Self {
+        Self { file: file.to_owned(), format, below: None }
+    }
+}
+
 impl Invocation {
     pub fn new(shown: impl Into<String>, call: Call) -> Self {
         Self {
@@ -144,16 +163,8 @@ fn parts_match(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern, path) {
         ([], []) => true,
         (["**", rest @ ..], _) => (0..=path.len()).any(|skip| parts_match(rest, path.get(skip..).unwrap_or_default())),
-        ([part, rest @ ..], [name, names @ ..]) => part_matches(part, name) && parts_match(rest, names),
+        ([part, rest @ ..], [name, names @ ..]) => glob::matches(part, name) && parts_match(rest, names),
         _ => false,
-    }
-}
-
-/// One `*` at most, which is all that runners need.
-fn part_matches(part: &str, name: &str) -> bool {
-    match part.split_once('*') {
-        None => part == name,
-        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
     }
 }
 

@@ -148,12 +148,5 @@ fn diagnostic(captured: &Captured, line: &str) -> Option<LoadError> {
 }
 
 fn kind_of(words: &str) -> LoadErrorKind {
-    let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
-    if says(MISSING_SYMBOL) {
-        LoadErrorKind::MissingSymbol
-    } else if says(SYNTAX) {
-        LoadErrorKind::Syntax
-    } else {
-        LoadErrorKind::Other
-    }
+    LoadErrorKind::of(words, MISSING_SYMBOL, SYNTAX)
 }

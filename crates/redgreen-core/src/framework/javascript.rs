@@ -1,6 +1,8 @@
 //! What the runners of JavaScript share: how a project names the one it uses, where the runner is, and the stream that
 //! our reporters write. A test's id is `test/calc.test.js > suite > name`, because names are unique in no runner.
 
+pub mod json;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -28,6 +30,10 @@ pub(super) const SHARED: Injected =
 
 pub(super) const MANIFEST: &str = "package.json";
 pub(super) const LITTER: &[&str] = &["node_modules/", "coverage/", ".vite/"];
+
+/// Says where the packages are that yarn keeps in archives; looked for above the folder too.
+pub(super) const PNP: &str = "./.pnp.cjs";
+pub(super) const YARN: &str = "yarn";
 
 const EXTENSIONS: &[&str] = &[".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 /// Between the parts of an id.
@@ -95,9 +101,10 @@ impl Package {
 
     /// The runner as the project has it.
     pub(super) fn call(&self, facts: &Facts) -> Result<Call, Unable> {
-        match facts.tool(self.bin) {
-            Some(bin) => Ok(Call::new([bin])),
-            None => Err(Unable::Missing(self.missing(facts, self.name))),
+        match (facts.tool(self.bin), yarn(facts)) {
+            (Some(bin), _) => Ok(Call::new([bin])),
+            (None, Some(yarn)) => Ok(Call::new([yarn, "run", self.name])),
+            (None, None) => Err(Unable::Missing(self.missing(facts, self.name))),
         }
     }
 
@@ -114,6 +121,11 @@ impl Package {
             next,
         }
     }
+}
+
+/// Yarn, where it keeps packages in archives: then only programs that it starts find them.
+pub(super) fn yarn(facts: &Facts) -> Option<&str> {
+    facts.tool(PNP).and_then(|_| facts.tool(YARN))
 }
 
 /// A project's `package.json`.
@@ -165,7 +177,7 @@ fn add(folder: &Folder) -> &'static str {
     }
 }
 
-fn manager(folder: &Folder) -> &'static str {
+pub(super) fn manager(folder: &Folder) -> &'static str {
     let managers = [("bun.lock", "bun"), ("bun.lockb", "bun"), ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn")];
     let said = Manifest::of(folder).0.get("packageManager").and_then(Value::as_str).unwrap_or_default().to_owned();
     let named = managers.iter().find(|(_, name)| said.starts_with(name));
@@ -250,7 +262,7 @@ pub(super) fn only(call: Call, name: &str) -> Call {
 
 /// Where the lines that were reached will be.
 pub(super) fn add_coverage(invocation: &mut Invocation) {
-    invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
+    invocation.coverage = Some(CoverageAt::new(COVERAGE_FILE, Format::Lcov));
 }
 
 /// Whether Node finds a package from the project.
@@ -271,7 +283,7 @@ pub(super) fn report(captured: &Captured, runner: &str, stream: &Stream) -> Repo
     if stream.focused {
         report.flag(Flag::Focused);
     }
-    if captured.file(".jsonl").is_none() && matches!(captured.exit, Exit::Code(code) if code != 0) {
+    if !stream.opened && captured.file(".jsonl").is_none() && matches!(captured.exit, Exit::Code(code) if code != 0) {
         report.decided = Some(Outcome::UsageError);
         report.errors_outside.push(bounded_head(&String::from_utf8_lossy(&captured.stderr)));
     }

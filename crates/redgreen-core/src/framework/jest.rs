@@ -19,7 +19,7 @@ pub const FRAMEWORK: Framework = Framework {
     detect: |folder| PACKAGE.evidence(folder),
     reads: javascript::reads,
     reach: Reach::Tree,
-    tools: &[PACKAGE.bin],
+    tools: &[PACKAGE.bin, javascript::PNP, javascript::YARN],
     is_id: javascript::is_id,
     is_test_file: javascript::is_test_file,
     is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),

@@ -17,7 +17,7 @@ pub const FRAMEWORK: Framework = Framework {
     detect: |folder| PACKAGE.evidence(folder),
     reads: javascript::reads,
     reach: Reach::Package,
-    tools: &[PACKAGE.bin, COVERAGE_BIN],
+    tools: &[PACKAGE.bin, C8.bin, javascript::PNP, javascript::YARN],
     is_id: javascript::is_id,
     is_test_file: javascript::is_test_file,
     is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),
@@ -29,9 +29,11 @@ pub(super) const PACKAGE: Package = Package { name: "mocha", configs: &[".mochar
 const REPORTER: Injected =
     Injected { path: "redgreen-mocha.cjs", text: include_str!("../../reporters/redgreen-mocha.cjs") };
 
+/// The files whose tests are wanted, one a line.
+const FILES: &str = "REDGREEN_FILES";
+
 /// Mocha itself does not count lines.
-const COVERAGE_BIN: &str = "node_modules/.bin/c8";
-const COVERAGE_PACKAGE: &str = "c8";
+const C8: Package = Package { name: "c8", configs: &[], bin: "node_modules/.bin/c8" };
 
 /// Settings of the project that would leave tests out, or run none, are overruled. A whole trace has whole paths.
 const OPTIONS: &[&str] =
@@ -40,6 +42,9 @@ const OPTIONS: &[&str] =
 /// How mocha words an end before the first test that is not the fault of a file.
 const ENDS: &[(&str, Outcome)] =
     &[("No test files found", Outcome::NoTests), ("forbidden by --forbid-", Outcome::UsageError)];
+
+/// How it begins to tell of a file that could not be loaded.
+const LOADING: &str = "Exception during run:";
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let mocha = PACKAGE.call(facts)?;
@@ -51,10 +56,10 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let call = match selection {
         Selection::List => call.args(["--dry-run"]),
         Selection::All | Selection::Coverage => call.args(["--no-dry-run"]),
-        Selection::Files(paths) => call.args(["--no-dry-run"]).args(paths),
+        Selection::Files(paths) => call.args(["--no-dry-run"]).args(paths).env(FILES, paths.join("\n")),
         Selection::One(id) => {
             let (file, name) = javascript::split_id(id).unwrap_or(("", id));
-            call.args(["--no-dry-run", "--grep", &javascript::pattern(name), file])
+            call.args(["--no-dry-run", "--grep", &javascript::pattern(name), file]).env(FILES, file)
         }
     };
     let mut invocation = javascript::invocation("mocha", call, facts, &[javascript::SHARED, REPORTER]);
@@ -66,12 +71,9 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 
 /// What counts the lines of the program after it.
 fn covered(facts: &Facts) -> Result<Call, Unable> {
-    let Some(c8) = facts.tool(COVERAGE_BIN) else {
-        return Err(Unable::Missing(PACKAGE.missing(facts, COVERAGE_PACKAGE)));
-    };
     let folder = facts.scratch(javascript::COVERAGE_FOLDER);
     let raw = facts.scratch("v8");
-    let call = Call::new([c8, "--reporter=lcovonly", "--check-coverage=false"]);
+    let call = C8.call(facts)?.args(["--reporter=lcovonly", "--check-coverage=false"]);
     Ok(call.args([format!("--reports-dir={folder}"), format!("--temp-directory={raw}")]))
 }
 
@@ -97,14 +99,14 @@ fn keeps_to(stream: &Stream, planned: usize) -> bool {
 }
 
 /// Why there was no test at all.
-fn add_end(report: &mut Report, captured: &Captured) {
+pub(super) fn add_end(report: &mut Report, captured: &Captured) {
     let words = String::from_utf8_lossy(&captured.stderr);
-    match ENDS.iter().find(|(end, _)| words.contains(end)) {
-        Some(&(_, outcome)) => {
-            report.decided = Some(outcome);
-            report.errors_outside.push(bounded_head(&words));
-        }
-        None => report.load_errors.push(javascript::load_error(None, &javascript::told(&words), captured)),
+    if let Some(&(_, outcome)) = ENDS.iter().find(|(end, _)| words.contains(end)) {
+        report.decided = Some(outcome);
+        report.errors_outside.push(bounded_head(&words));
+    } else if words.contains(LOADING) {
+        report.decided = None;
+        report.load_errors.push(javascript::load_error(None, &javascript::told(&words), captured));
     }
 }
 

@@ -25,7 +25,7 @@ pub const FRAMEWORK: Framework = Framework {
     detect,
     reads: javascript::reads,
     reach: Reach::Tree,
-    tools: &["node"],
+    tools: &["node", javascript::PNP, javascript::YARN],
     is_id: javascript::is_id,
     is_test_file: javascript::is_test_file,
     is_runner_config: javascript::is_shared_config,
@@ -75,7 +75,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let reporter = format!("--test-reporter={}", facts.scratch(REPORTER.path));
     let destination = |file: &str| format!("--test-reporter-destination={}", facts.scratch(file));
     let script = script(&facts.folder).unwrap_or_default();
-    let call = script.with_options(Call::new([node])).args(["--test", &reporter, &destination(STREAM)]);
+    let node = javascript::yarn(facts).map_or_else(|| Call::new([node]), |yarn| Call::new([yarn, "node"]));
+    let call = script.with_options(node).args(["--test", &reporter, &destination(STREAM)]);
     let call = match selection {
         // It would be counted.
         Selection::Coverage => call,
@@ -95,7 +96,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         }
         Selection::List => script.with_paths(call.env("REDGREEN_LIST", "1")),
         Selection::Coverage => {
-            invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
+            invocation.coverage = Some(CoverageAt::new(COVERAGE_FILE, Format::Lcov));
             let lcov = ["--experimental-test-coverage", "--test-reporter=lcov", &destination(COVERAGE_FILE)];
             script.with_paths(call.args(lcov))
         }

@@ -4,7 +4,7 @@ use super::facts::{Facts, Folder};
 use super::file_name;
 use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Step, Unable};
 use crate::coverage::Format;
-use crate::report::LoadErrorKind;
+use crate::report::{LoadError, LoadErrorKind};
 
 /// In the order of choice: the project's own environment, the active one, then what PATH has.
 pub(super) const TOOLS: &[&str] =
@@ -67,7 +67,7 @@ pub(super) fn add_coverage(invocation: &mut Invocation, facts: &Facts, python: &
     let data = format!("--data-file={}", facts.scratch("coverage"));
     let lcov = python.clone().args(["-m", "coverage", "lcov", &data, "-o", &facts.scratch(COVERAGE_FILE)]);
     invocation.after.push(Step { name: "lcov", call: lcov });
-    invocation.coverage = Some(CoverageAt { file: COVERAGE_FILE.to_owned(), format: Format::Lcov });
+    invocation.coverage = Some(CoverageAt::new(COVERAGE_FILE, Format::Lcov));
     let words = python.words.join(" ");
     invocation.probes.push(Probe {
         call: python.clone().args(["-c", "import coverage"]),
@@ -87,6 +87,14 @@ pub(super) fn load_kind(chain: &[String]) -> (LoadErrorKind, Option<String>) {
         (None, Some(class)) => (LoadErrorKind::MissingSymbol, Some(class)),
         (None, None) => (LoadErrorKind::Other, chain.last().cloned()),
     }
+}
+
+/// Fills in what pytest's JUnit says of a file that could not be loaded: a module's name, and the exceptions in its words.
+pub(super) fn explain(error: &mut LoadError) {
+    let class = |line: &str| Some(line.strip_prefix("E ")?.trim().split(':').next()?.to_owned());
+    let chain: Vec<String> = error.message.lines().filter_map(class).collect();
+    (error.kind, error.code) = load_kind(&chain);
+    error.file = error.file.as_deref().map(|module| format!("{}.py", module.replace('.', "/")));
 }
 
 /// The files that say which of the two runners a project means.

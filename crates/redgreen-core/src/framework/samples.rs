@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::captured::Captured;
+use super::facts::Facts;
+use super::invoke::{Invocation, Selection, Unable};
 use crate::format::fuzz::{Random, flipped};
 use crate::report::{Exit, LoadErrorKind, Outcome, Report, Status, Test};
 
@@ -83,6 +85,21 @@ pub(crate) fn all(runner: &str) -> Vec<Sample> {
 pub(crate) fn one(runner: &str, situation: &str) -> Sample {
     let found = all(runner).into_iter().find(|sample| sample.situation == situation);
     found.unwrap_or_else(|| panic!("no sample {runner}/{situation}"))
+}
+
+/// How a framework is started where these tools exist, as `shown`; or why it is not.
+pub(crate) fn invoked(
+    invoke: fn(&Facts, &Selection) -> Result<Invocation, Unable>,
+    tools: &[&str],
+    selection: &Selection,
+    shown: impl Fn(Invocation) -> String,
+) -> String {
+    let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
+    match invoke(&Facts { scratch: "/s".to_owned(), tools, ..Facts::default() }, selection) {
+        Ok(invocation) => shown(invocation),
+        Err(Unable::Missing(missing)) => missing.what,
+        Err(Unable::Unsupported(why)) => why.to_owned(),
+    }
 }
 
 /// Every sample of every runner.
@@ -207,7 +224,10 @@ impl Check {
                     compare(&format!("{name} of {id}"), name, seen.unwrap_or_default(), wanted);
                 }
             };
-            let inside = |file: &String| file.strip_prefix(ROOT).map_or(file.as_str(), |rest| &rest[1..]).to_owned();
+            let inside = |file: &String| {
+                let rest = file.strip_prefix(ROOT).map_or(file.as_str(), |rest| &rest[1..]);
+                rest.strip_prefix("./").unwrap_or(rest).to_owned()
+            };
             field("file", test.file.clone(), wanted.file.as_ref().map(inside));
             field("line", test.line.map(|line| line.to_string()), wanted.line.map(|line| line.to_string()));
             field("exception", test.exception.clone(), wanted.exception.clone());
@@ -301,5 +321,6 @@ pub(crate) const JUNK: &[&[u8]] = &[
     b"\xff\xfe\x00{\"event\":",
     b"{\"event\":\"phase\"}\n{\"event\":\"phase\",\"id\":7}\n",
     b"{ \"type\": \"suite\" }\n{ \"type\": \"test\", \"event\": \"ok\" }\n{ \"type\": \"test\", \"event\": \"ok\", \"name\": 1 }",
+    b"{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 18446744073709551615 }\n{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 1 }",
     b"{\"reason\":\"compiler-message\",\"message\":{}}\n{\"reason\":\"compiler-artifact\"}",
 ];

@@ -30,6 +30,26 @@ fn a_project_is_known_by_its_root() {
     finds(&[("pyproject.toml", "")], &["pytest"]);
     finds(&[("setup.py", "")], &["pytest"]);
     finds(&[("go.mod", "")], &["go"]);
+    finds(&[(".rspec", "")], &["rspec"]);
+    finds(&[("spec/calc_spec.rb", ""), ("Gemfile", "gem 'rspec'")], &["rspec"]);
+    finds(&[("Gemfile", "gem 'rspec'")], &["rspec"]);
+    finds(&[("spec/calc.spec.js", "")], &[]);
+    finds(&[("test/calc_test.rb", "require 'minitest/autorun'")], &["minitest"]);
+    finds(&[("test/calc_test.rb", "require 'test_helper'"), ("Gemfile", "gem 'minitest'")], &["minitest"]);
+    finds(&[("test/calc_test.rb", "require 'test/unit'")], &[]);
+    finds(&[("test/calc.bats", "")], &["bats"]);
+    finds(&[("mix.exs", "")], &["exunit"]);
+}
+
+#[test]
+fn a_script_of_a_package_is_the_last_resort() {
+    let script = |line: &str| format!(r#"{{"scripts": {{"test": "{line}"}}}}"#);
+    finds(&[("package.json", &script("node check.js"))], &["command"]);
+    finds(&[("package.json", &script("vitest run"))], &["vitest"]);
+    finds(&[("package.json", &script("echo 'Error: no test specified' && exit 1"))], &[]);
+    finds(&[("package.json", &script("node check.js")), ("go.mod", "")], &["go"]);
+    finds(&[("package.json", "{}")], &[]);
+    finds(&[("package.json", "[")], &[]);
 }
 
 #[test]
@@ -40,6 +60,28 @@ fn a_pom_is_known_by_what_it_names() {
     finds(&[("pom.xml", "<modules>"), ("core//pom.xml", junit)], &["maven"]);
     finds(&[("README.md", ""), ("core//pom.xml", junit), ("web//pytest.ini", "")], &["core: maven", "web: pytest"]);
     finds(&[("pom.xml", "<project>"), ("go.mod", "")], &["go"]);
+}
+
+#[test]
+fn nextest_is_for_projects_that_configure_it() {
+    let config = (".config/nextest.toml", "");
+    finds(&[("Cargo.toml", ""), config], &["nextest"]);
+    finds(&[("Cargo.toml", "[workspace]"), config, ("crates/a//Cargo.toml", "")], &["nextest"]);
+    finds(&[config], &[]);
+}
+
+#[test]
+fn phpunit_is_known_by_its_file_or_by_composer() {
+    finds(&[("phpunit.xml.dist", "")], &["phpunit"]);
+    finds(&[("composer.json", "{\"require-dev\": {\"phpunit/phpunit\": \"^11\"}}")], &["phpunit"]);
+    finds(&[("composer.json", "{}")], &[]);
+}
+
+#[test]
+fn ctest_is_for_cmake_projects_that_enable_it() {
+    finds(&[("CMakeLists.txt", "project(demo CXX)\nenable_testing()\nadd_subdirectory(tests)\n")], &["ctest"]);
+    finds(&[("CMakeLists.txt", "PROJECT(demo)\nINCLUDE( CTest )\n"), ("lib//CMakeLists.txt", "")], &["ctest"]);
+    finds(&[("CMakeLists.txt", "project(demo)\n"), ("tests//CMakeLists.txt", "enable_testing()\n")], &[]);
 }
 
 #[test]
@@ -64,7 +106,6 @@ fn unittest_is_for_projects_that_do_not_name_pytest() {
 fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
     let package = |text| ("package.json", text);
     finds(&[package("{}")], &[]);
-    finds(&[package(r#"{"scripts": {"test": "vitest run"}}"#)], &[]);
     finds(&[package(r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
     finds(&[("vitest.config.ts", "")], &["vitest"]);
     finds(&[("vite.config.ts", "export default { test: {} }")], &["vitest"]);
@@ -93,7 +134,7 @@ fn nodes_own_runner_is_known_by_a_script_or_by_tests() {
     finds(&[own, ("package.json", "{}")], &["node"]);
     finds(&[own, ("package.json", r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
     finds(&[("package.json", r#"{"scripts": {"test": "node --test"}}"#)], &["node"]);
-    finds(&[("package.json", r#"{"scripts": {"test": "node test.js"}}"#)], &[]);
+    finds(&[("package.json", r#"{"scripts": {"test": "node test.js"}}"#)], &["command"]);
 }
 
 #[test]
@@ -130,6 +171,8 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
     let found = |row: &'static Framework, path: &str| Found {
         row,
         folder: Folder { path: path.to_owned(), ..Folder::default() },
+        command: None,
+        files: Vec::new(),
     };
     let (python, go) = (found(&pytest::FRAMEWORK, ""), found(&go::FRAMEWORK, "api"));
     let one = |id: &str| Selection::One(id.to_owned());
@@ -149,7 +192,12 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
 
 #[test]
 fn a_report_of_a_package_is_placed_in_the_project() {
-    let found = Found { row: &go::FRAMEWORK, folder: Folder { path: "api".to_owned(), ..Folder::default() } };
+    let found = Found {
+        row: &go::FRAMEWORK,
+        folder: Folder { path: "api".to_owned(), ..Folder::default() },
+        command: None,
+        files: Vec::new(),
+    };
     let test = Test { file: Some("a_test.go".to_owned()), ..Test::new("d.TestA", crate::report::Status::Passed) };
     let report = Report { planned: Some(vec!["d.TestA".to_owned()]), tests: vec![test], ..Report::default() };
     let report = found.outward(report);
@@ -221,6 +269,32 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         is(&cargo::FRAMEWORK, path, expected);
     }
     for (path, expected) in [
+        ("spec/calc_spec.rb", "test"),
+        ("spec/support/helper.rb", "test"),
+        ("lib/calc.rb", "-"),
+        (".rspec", "config"),
+        ("Gemfile.lock", "config"),
+    ] {
+        is(&rspec::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in
+        [("test/calc_test.rb", "test"), ("test/test_helper.rb", "test"), ("lib/calc.rb", "-"), ("Rakefile", "config")]
+    {
+        is(&minitest::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [("test/calc.bats", "test"), ("test/helper.bash", "test"), ("src/calc.sh", "-")] {
+        is(&bats::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("test/calc_test.exs", "test"),
+        ("apps/a/test/support/case.ex", "test"),
+        ("lib/calc.ex", "-"),
+        ("mix.exs", "config"),
+        ("config/test.exs", "config"),
+    ] {
+        is(&exunit::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
         ("src/test/java/demo/CalcTest.java", "test"),
         ("core/src/test/resources/in.txt", "test"),
         ("src/integrationTest/kotlin/ATest.kt", "test"),
@@ -241,5 +315,27 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("src/main/java/demo/gradle/A.java", "-"),
     ] {
         is(&gradle::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("tests/CalcTest.php", "test"),
+        ("tests/bootstrap.php", "test"),
+        ("src/CalcTest.php", "test"),
+        ("src/Calc.php", "-"),
+        ("phpunit.xml.dist", "config"),
+        ("composer.lock", "config"),
+    ] {
+        is(&phpunit::FRAMEWORK, path, expected);
+    }
+    for (path, expected) in [
+        ("tests/calc.cpp", "test"),
+        ("src/calc_test.cc", "test"),
+        ("test_calc.c", "test"),
+        ("src/calc.cpp", "-"),
+        ("src/latest.cpp", "-"),
+        ("tests/data.txt", "-"),
+        ("tests/CMakeLists.txt", "config"),
+        ("CMakePresets.json", "config"),
+    ] {
+        is(&ctest::FRAMEWORK, path, expected);
     }
 }

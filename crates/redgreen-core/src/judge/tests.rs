@@ -10,6 +10,8 @@
 //! `impl`, `mixed`, `stub`, `config`, `manifest` and `module` are the other classes.
 
 use super::*;
+use crate::framework::captured::Captured;
+use crate::framework::command::Command;
 use crate::report::Stage;
 use crate::verdict::VOCABULARY;
 use Phase::{Green, Red, Refactor};
@@ -78,7 +80,7 @@ fn test(word: &str) -> Test {
     };
     let id = if name.contains("::") { name.to_owned() } else { format!("tests/test_a.py::{name}") };
     let home = id.split_once("::").map_or("", |(home, _)| home);
-    let file = home.ends_with(".py").then(|| home.to_owned());
+    let file = (home.ends_with(".py") || home.ends_with(".rb")).then(|| home.to_owned());
     Test { id, status, file, line: None, message: None, exception, duration_ms: None }
 }
 
@@ -164,6 +166,16 @@ const HONEST: &[Row] = &[
     Row(Red, OLD_PY, "+a", "+a !n:NameError", "accepted red.missing_symbol"),
     Row(Red, OLD_PY, "+a", "+a !n:NotImplementedError", "accepted red.not_implemented"),
     Row(Red, OLD_PY, "+a", "+a !n:KeyError", "accepted red.error"),
+    // A runner that loads nothing hides its own tests, and not those of another language.
+    Row(Red, "test+b_spec.rb", "+a +a_spec.rb::a", "+a load:b_spec.rb", "accepted red.missing_symbol"),
+    Row(Red, "test+b_spec.rb", "+a +a_spec.rb::a", "+a_spec.rb::a load:b_spec.rb", "refused red.tests_vanished"),
+    Row(
+        Red,
+        "test+b_spec.rb",
+        "+a_spec.rb::a +c_spec.rb::c",
+        "+c_spec.rb::c load:b_spec.rb",
+        "refused red.tests_vanished",
+    ),
     // A missing module in a new test file hides nothing else; in an old one, its old tests.
     Row(Red, NEW_PY, "+a", "+a load:tests/test_n.py", "accepted red.missing_symbol"),
     Row(
@@ -557,5 +569,28 @@ fn the_deciding_line_shows_what_was_compared() {
         ("\n\n", "no message"),
     ] {
         assert_eq!(first_line(message), line);
+    }
+}
+
+#[test]
+fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
+    let command = Command::new("make test", None, None).unwrap();
+    let ended = |code: i32| command.parse(&Captured { exit: Exit::Code(code), ..Captured::default() });
+    let id = ["exit code only: make test".to_owned()];
+    for (phase, changed, before, after, targets, expected) in [
+        (Red, NEW_PY, 0, 2, &[][..], "accepted red.error"),
+        (Red, NEW_PY, 0, 0, &[], "refused red.no_tests"),
+        (Red, "impl~calc.py", 0, 2, &[], "refused red.touches_implementation red.others_fail"),
+        (Red, NEW_PY, 2, 2, &[], "refused red.no_tests"),
+        (Green, "impl~calc.py", 2, 0, &id, "accepted green.passes"),
+        (Green, "impl~calc.py", 2, 1, &id, "refused green.still_failing"),
+        (Green, OLD_PY, 2, 0, &id, "refused green.tests_changed"),
+        (Refactor, "impl~calc.py", 0, 0, &[], "accepted refactor.kept"),
+        (Refactor, "impl~calc.py", 0, 1, &[], "refused refactor.regression"),
+    ] {
+        let (change, before, after) = (change(changed), ended(before), ended(after));
+        let verdict = judge(phase, Evidence { change: &change, before: &before, after: &after, targets });
+        assert_eq!(told(&verdict), expected, "{phase} {changed}");
+        assert!(verdict.reasons.iter().all(|reason| reason.sentence.contains("exit code only")), "{verdict:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Patterns with `*`, which is all that the tables of names need.
 
 /// Whether the text is the pattern, where `*` stands for anything, nothing included.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(start) else { return false };
     let mut parts = rest.split('*').peekable();

@@ -74,7 +74,8 @@ fn python(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
     if found.is_empty() {
         let ends = [format!("/{below}.py"), format!("/{below}/__init__.py")];
         let anywhere = project.paths.iter().filter(|path| ends.iter().any(|end| path.ends_with(end)));
-        let shared = |path: &str| path.split('/').zip(from.split('/')).take_while(|(left, right)| left == right).count();
+        let shared =
+            |path: &str| path.split('/').zip(from.split('/')).take_while(|(left, right)| left == right).count();
         found.extend(anywhere.min_by_key(|path| (std::cmp::Reverse(shared(path)), path.len())).cloned());
     }
     found

@@ -52,7 +52,14 @@ impl Args {
             PhaseName::Refactor => Phase::Refactor,
         };
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let question = Question { phase, base: self.base, head: self.head, brief: self.brief, timeout };
+        let question = Question {
+            phase,
+            base: self.base,
+            head: self.head,
+            brief: self.brief,
+            test_command: self.test_command,
+            timeout,
+        };
         let judgement = judge::judge(&desk.project()?, &question)?;
         let word = match judgement.verdict {
             Decision::Accepted => "accepted",
@@ -68,7 +75,8 @@ impl Args {
             format!("{}: {}{place}", told.reason.code.as_str(), told.reason.sentence)
         };
         let reasons: Vec<String> = judgement.reasons.iter().map(line).collect();
-        let counts = format!("{}: {} passed, {} failed", judgement.ran, judgement.counts.passed, judgement.counts.failed);
+        let counts =
+            format!("{}: {} passed, {} failed", judgement.ran, judgement.counts.passed, judgement.counts.failed);
         let rows = [
             ("why", reasons.join("\n")),
             ("ran", counts),

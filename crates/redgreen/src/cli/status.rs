@@ -7,7 +7,7 @@ use redgreen_core::phase::Phase;
 use super::Desk;
 use crate::failure::Code;
 use crate::ops;
-use crate::ops::status::{self, Overview};
+use crate::ops::status::{self, Overview, Unreadable};
 use crate::view;
 
 /// How much of a long reason is shown; `redgreen why` has the rest.
@@ -27,13 +27,14 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let status = status::status(&desk.project()?, self.run.as_deref(), self.all)?;
-        let text = if status.runs.is_empty() {
+        let text = if status.runs.is_empty() && status.unreadable.is_empty() {
             format!("no run yet\n{}", view::next_line(&format!("{}, or see it work: redgreen demo", ops::BEGIN)))
         } else {
-            status.runs.iter().map(one).collect::<Vec<_>>().join("\n")
+            let runs = status.runs.iter().map(one);
+            runs.chain(status.unreadable.iter().map(unread)).collect::<Vec<_>>().join("\n")
         };
         desk.printer.answer(&text, &status);
-        Ok(Code::Done)
+        Ok(if status.unreadable.is_empty() { Code::Done } else { Code::Environment })
     }
 }
 
@@ -79,4 +80,10 @@ fn one(run: &Overview) -> String {
     let rows = rows(run);
     let rows: Vec<_> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
     format!("{}{}", view::title(&run.id, &run.request), view::block(&rows, &run.next))
+}
+
+fn unread(run: &Unreadable) -> String {
+    let why = std::iter::once(&run.message).chain(&run.evidence).map(String::as_str).collect::<Vec<_>>().join("\n");
+    let title = view::title(&run.id, "cannot be read");
+    format!("{title}{}", view::block(&[("state", &why)], run.next.as_deref().unwrap_or_default()))
 }

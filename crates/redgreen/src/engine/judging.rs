@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use redgreen_core::change::{Change, Class};
 use redgreen_core::event::{Event, Kept, Planning};
 use redgreen_core::phase::Phase;
-use redgreen_core::report::{Exit, Outcome, Report};
+use redgreen_core::report::{Exit, Flag, Outcome, Report};
 use redgreen_core::test_list;
 use redgreen_core::verdict::{Decision, Verdict};
 
@@ -50,10 +50,11 @@ impl Engine<'_> {
         let tree = self.state.expected_tree().to_owned();
         let head = self.state.progress.head.tree.clone();
         if phase == Phase::Plan {
-            let suite = runner::detect(&self.worktree().path);
+            let suite = runner::suite(&self.worktree().path, &self.project.file.test);
             // Nothing is found when the agent took the manifest away; the names of tests are still known.
-            let frameworks: Vec<_> =
-                suite.as_ref().map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
+            let frameworks: Vec<_> = suite
+                .as_ref()
+                .map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
             let change = trial::change(&self.project.git, phase, &head, &tree, &frameworks)?;
             let (verdict, planned) = self.judge_plan(answer, &tree, &change)?;
             return Ok(Event::Judged {
@@ -79,7 +80,7 @@ impl Engine<'_> {
             brief: &self.words(),
             timeout,
         };
-        let tried = trial::hold(self.ground(&folder), charge)?;
+        let tried = trial::hold(self.ground(&folder), &charge)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.
@@ -122,6 +123,7 @@ impl Engine<'_> {
             workshop: &project.workshop,
             environment: &project.environment,
             file: &project.file,
+            command: None,
             stop: &project.stop,
         }
     }
@@ -202,6 +204,9 @@ impl Engine<'_> {
 fn summary(report: &Report) -> String {
     let counts = report.counts();
     let mut said = vec![format!("{} passed", counts.passed)];
+    if report.has(Flag::ExitCodeAlone) {
+        said = vec!["exit code only".to_owned()];
+    }
     for (count, word) in [(counts.failed, "failed"), (counts.skipped, "skipped"), (counts.load_errors, "not loaded")] {
         if count > 0 {
             said.push(format!("{count} {word}"));

@@ -13,8 +13,8 @@ use redgreen_core::verdict::Decision;
 
 use super::{Engine, now};
 use crate::failure::Failure;
-use crate::trial;
 use crate::git::{Merge, MergeRequest, RefEdit, Settled, Swap};
+use crate::trial;
 
 impl Engine<'_> {
     /// Merges the run's branch into the branch it is meant for. If that branch moved meanwhile, the result of the merge

@@ -44,7 +44,12 @@ fn found(answer: &[u8]) -> Option<Git> {
         .iter()
         .find_map(|word| Some((rest.windows(word.len()).position(|window| window == *word)?, *word)))?;
     let root = rest.get(at + word.len()..)?.strip_suffix(b"\n")?;
-    Some(Git { root: path(root), common_dir: path(rest.get(..at)?), shallow: word == b"\ntrue\n", listed: Listings::default() })
+    Some(Git {
+        root: path(root),
+        common_dir: path(rest.get(..at)?),
+        shallow: word == b"\ntrue\n",
+        listed: Listings::default(),
+    })
 }
 
 fn absent(start: &Path, asked: &Output) -> Error {

@@ -16,10 +16,21 @@ impl Git {
     pub fn check_version(&self) -> Result<()> {
         check()
     }
+
+    /// What git calls itself, such as `git version 2.47.3`; one that is too old is an error.
+    pub fn version() -> Result<String> {
+        let line = line()?;
+        judge(&line)?;
+        Ok(line)
+    }
 }
 
 pub(super) fn check() -> Result<()> {
-    judge(&Call::plumbing(Path::new("/"), &[]).arg("version").line("read git's version")?)
+    judge(&line()?)
+}
+
+fn line() -> Result<String> {
+    Call::plumbing(Path::new("/"), &[]).arg("version").line("read git's version")
 }
 
 fn judge(line: &str) -> Result<()> {

@@ -2,7 +2,9 @@
 //! so that a busy moment of the machine meets all of them; the ratio says more than the milliseconds.
 
 mod crowd;
+mod parsing;
 mod phases;
+mod suites;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +16,7 @@ use crate::config::Environment;
 use crate::failure::Failure;
 use crate::process::{self, Limits, Program, Stop};
 
-const LIMITS: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 16 << 20 };
+const LIMITS: Limits = Limits { wall: Duration::from_secs(600), output_bytes_max: 16 << 20 };
 
 /// How much time to spend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,10 @@ pub struct Measure {
     pub name: String,
     pub median_ms: f64,
     pub against: Vec<Against>,
+    /// Of what reads: how much of it in a second.
+    pub megabytes_per_second: Option<f64>,
+    /// Of what reads: the most memory it took beside what it read; absent where the system does not tell.
+    pub memory_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -59,6 +65,22 @@ impl Length {
         }
     }
 
+    /// The size of a suite that is run as a whole, and how often: it takes its time.
+    fn suite(self) -> (usize, usize) {
+        match self {
+            Self::Quick => (300, 2),
+            Self::Full => (10_000, 5),
+        }
+    }
+
+    /// How much of a report is read.
+    fn report_bytes(self) -> usize {
+        match self {
+            Self::Quick => 1 << 20,
+            Self::Full => 32 << 20,
+        }
+    }
+
     /// The numbers of handoffs that the verbs for reading are tried with.
     fn crowds(self) -> &'static [usize] {
         match self {
@@ -70,7 +92,7 @@ impl Length {
 
 impl Measure {
     fn new(name: impl Into<String>, median_ms: f64) -> Self {
-        Self { name: name.into(), median_ms, against: Vec::new() }
+        Self { name: name.into(), median_ms, against: Vec::new(), megabytes_per_second: None, memory_bytes: None }
     }
 
     fn against(mut self, name: impl Into<String>, median_ms: f64) -> Self {
@@ -112,6 +134,9 @@ pub fn bench(length: Length, environment: &Environment, stop: &Stop, tell: &mut 
     }
     tell("status and history");
     measures.extend(crowd::measures(&crowds, &ours, turns, stop)?);
+    tell("reading reports");
+    measures.extend(parsing::measures(length.report_bytes(), turns));
+    measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);
     Ok(Bench { version: 1, turns, measures, peak_memory_bytes })
 }
 

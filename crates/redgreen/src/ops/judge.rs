@@ -20,6 +20,8 @@ pub struct Question {
     pub base: String,
     pub head: String,
     pub brief: String,
+    /// Where redgreen cannot find out how the tests are run.
+    pub test_command: Option<String>,
     pub timeout: Option<Duration>,
 }
 
@@ -73,7 +75,9 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let git = &project.git;
     let commit = |name: &str| {
         git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
-            anyhow::Error::from(Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline"))
+            anyhow::Error::from(
+                Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline"),
+            )
         })
     };
     let (base, head) = (commit(&question.base)?, commit(&question.head)?);
@@ -90,6 +94,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         workshop: &project.workshop,
         environment: &project.environment,
         file: &project.file,
+        command: question.test_command.as_deref(),
         stop: &project.stop,
     };
     let earlier = match git.resolve(&format!("{base}~1^{{commit}}"))? {
@@ -108,7 +113,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         brief: &question.brief,
         timeout,
     };
-    let tried = trial::hold(ground, charge)?;
+    let tried = trial::hold(ground, &charge)?;
     let verdict = tried.verdict;
     if verdict.decision == Decision::Accepted {
         let remembered = Remembered {
@@ -119,7 +124,8 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         };
         memory.keep(&head_tree, &remembered)?;
     }
-    let told = |reason: &Reason| Told { reason: reason.clone(), side: reason.code.side(), next: reason.code.next_step() };
+    let told =
+        |reason: &Reason| Told { reason: reason.clone(), side: reason.code.side(), next: reason.code.next_step() };
     Ok(Judgement {
         version: 1,
         phase: question.phase,

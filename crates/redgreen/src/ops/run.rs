@@ -48,7 +48,7 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let (base, target) = starting_point(project, request)?;
     project.git.check_version()?;
     project.git.identity()?;
-    runner::detect(&project.git.root)?;
+    runner::suite(&project.git.root, &project.file.test)?;
     notes::check(project)?;
     project.clear_stale(None);
     if let Some(branch) = &request.branch {

@@ -1,6 +1,6 @@
 //! `redgreen status`: the runs that are not over, and the last one. Costs the same however long the history is.
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use redgreen_core::agent::Trouble;
 use redgreen_core::brief::TestCase;
 use redgreen_core::event::Outcome;
@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::notes;
 use crate::engine::Project;
+use crate::failure::Failure;
 use crate::journal::{self, RunFolder};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,6 +19,17 @@ use crate::journal::{self, RunFolder};
 pub struct Status {
     pub version: u32,
     pub runs: Vec<Overview>,
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A run whose journal cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unreadable {
+    pub id: String,
+    pub message: String,
+    pub evidence: Vec<String>,
+    pub next: Option<String>,
 }
 
 /// One run at a glance.
@@ -59,13 +71,27 @@ pub fn status(project: &Project, named: Option<&str>, all: bool) -> Result<Statu
             open
         }
     };
-    let mut runs = Vec::new();
+    let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     for folder in folders {
-        if let (Some(state), _) = journal::read(&folder)? {
-            runs.push(overview(&folder, &state));
+        match journal::read(&folder) {
+            Ok((Some(state), _)) => runs.push(overview(&folder, &state)),
+            Ok((None, _)) => {}
+            Err(error) if named.is_some() => return Err(error),
+            // One damaged journal does not hide the other runs.
+            Err(error) => unreadable.push(unread(&folder, &error)),
         }
     }
-    Ok(Status { version: 1, runs })
+    Ok(Status { version: 1, runs, unreadable })
+}
+
+fn unread(folder: &RunFolder, error: &Error) -> Unreadable {
+    let id = folder.id.clone();
+    match error.downcast_ref::<Failure>() {
+        Some(Failure { what, evidence, next, .. }) => {
+            Unreadable { id, message: what.clone(), evidence: evidence.clone(), next: next.clone() }
+        }
+        None => Unreadable { id, message: format!("{error:#}"), evidence: Vec::new(), next: None },
+    }
 }
 
 pub fn overview(folder: &RunFolder, state: &State) -> Overview {

@@ -1,10 +1,12 @@
 //! What goes into a program and what comes out of it, served by the one thread that waits for it anyway: a git command
 //! takes two milliseconds, and starting threads for it would be a good part of that.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::Child;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -12,6 +14,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
 const READ_BYTES: usize = 64 << 10;
+/// A program that has said so many little things in a row will go on: we let it talk, and listen to many at once. Woken
+/// for each line of ten thousand tests, the two of us would do nothing but take turns.
+const LITTLE_READS_MAX: u32 = 32;
+const LISTEN_LATER: Duration = Duration::from_millis(1);
 
 /// The three pipes of a program. One that is absent is closed.
 pub(super) struct Pipes<'a> {
@@ -19,6 +25,8 @@ pub(super) struct Pipes<'a> {
     unwritten: &'a [u8],
     outputs: [Stream; 2],
     buffer: Vec<u8>,
+    /// Reads in a row that did not fill the buffer.
+    little_reads: u32,
 }
 
 /// One stream of a program's output.
@@ -33,7 +41,7 @@ struct Kept {
     /// How long each of the two may get.
     half: usize,
     head: Vec<u8>,
-    tail: Vec<u8>,
+    tail: VecDeque<u8>,
     cut: bool,
 }
 
@@ -46,7 +54,7 @@ impl<'a> Pipes<'a> {
         let outputs =
             [stream(child.stdout.take().map(OwnedFd::from))?, stream(child.stderr.take().map(OwnedFd::from))?];
         let pipe = child.stdin.take().map(OwnedFd::from).map(ready).transpose()?;
-        Ok(Self { input: pipe, unwritten: input, outputs, buffer: vec![0; READ_BYTES] })
+        Ok(Self { input: pipe, unwritten: input, outputs, buffer: vec![0; READ_BYTES], little_reads: 0 })
     }
 
     /// The program, and everyone it passed its pipes on to, has closed them.
@@ -56,13 +64,17 @@ impl<'a> Pipes<'a> {
 
     /// Waits until something can be read or written, and does so.
     pub(super) fn serve(&mut self, wait: Duration) {
+        if self.little_reads > LITTLE_READS_MAX {
+            thread::sleep(LISTEN_LATER.min(wait));
+        }
         let [input, stdout, stderr] = self.ready(wait);
         if input {
             self.feed();
         }
         for (stream, ready) in self.outputs.iter_mut().zip([stdout, stderr]) {
             if ready {
-                stream.read(&mut self.buffer);
+                let full = stream.read(&mut self.buffer) == READ_BYTES;
+                self.little_reads = if full { 0 } else { self.little_reads.saturating_add(1) };
             }
         }
     }
@@ -105,12 +117,19 @@ impl<'a> Pipes<'a> {
 }
 
 impl Stream {
-    fn read(&mut self, buffer: &mut [u8]) {
-        let Some(pipe) = &mut self.pipe else { return };
+    /// How many bytes came.
+    fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let Some(pipe) = &mut self.pipe else { return 0 };
         match pipe.read(buffer) {
-            Err(error) if is_passing(&error) => {}
-            Ok(0) | Err(_) => self.pipe = None,
-            Ok(count) => self.kept.push(buffer.get(..count).unwrap_or_default()),
+            Err(error) if is_passing(&error) => 0,
+            Ok(0) | Err(_) => {
+                self.pipe = None;
+                0
+            }
+            Ok(count) => {
+                self.kept.push(buffer.get(..count).unwrap_or_default());
+                count
+            }
         }
     }
 }
@@ -120,19 +139,21 @@ impl Kept {
         let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
         let (head, tail) = bytes.split_at(room);
         self.head.extend_from_slice(head);
-        self.tail.extend_from_slice(tail);
-        // Twice the limit before cutting, so that a flood is not copied once per read.
-        if self.tail.len() > 2 * self.half {
-            self.tail.drain(..self.tail.len() - self.half);
-            self.cut = true;
-        }
+        // Room is made before it is needed, so that the buffer never grows beyond its half.
+        let excess = (self.tail.len() + tail.len()).saturating_sub(self.half);
+        self.cut |= excess > 0;
+        let old = excess.min(self.tail.len());
+        self.tail.drain(..old);
+        self.tail.extend(tail.get(excess - old..).unwrap_or_default());
     }
 
     fn whole(mut self) -> (Vec<u8>, bool) {
         if self.cut {
             self.head.extend_from_slice(b"\n[... output cut here ...]\n");
         }
-        self.head.append(&mut self.tail);
+        let (front, back) = self.tail.as_slices();
+        self.head.extend_from_slice(front);
+        self.head.extend_from_slice(back);
         (self.head, self.cut)
     }
 }

@@ -3,37 +3,43 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use redgreen_core::coverage::{Coverage, Format};
 use redgreen_core::framework::cargo::build::{self, Build, Package, TargetKind, TestBinary};
 use redgreen_core::framework::cargo::libtest::{self, Binary, Seen};
-use redgreen_core::framework::cargo::{self, doc_prefix, id_prefix};
-use redgreen_core::framework::invoke::Selection;
+use redgreen_core::framework::cargo::{self, JSON, doc_prefix, id_prefix};
+use redgreen_core::framework::invoke::{Call, Selection, Unable};
 use redgreen_core::report::Exit;
 
-use super::invocation::read_report;
-use super::{Ran, Run, is_missing, tail};
+use super::invocation::{inject, missing, program, read_report};
+use super::{Ran, Run, facts, is_missing, tail, text};
 use crate::failure::Failure;
 use crate::process::{Output, Program};
 
-/// libtest's JSON is unstable; the variable that unlocks it is set for test binaries alone, never for the compiler.
+/// Unlocks libtest's JSON.
 const UNLOCK: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
-const JSON: [&str; 5] = ["-Z", "unstable-options", "--format", "json", "--report-time"];
-
-/// Cargo hands doc tests to rustdoc. Unlocking JSON for cargo as a whole would make build scripts that watch the
-/// variable run again, and half the dependencies compile twice; this stands in for rustdoc and unlocks only it.
-const RUSTDOC: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";
 
 pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
-    match selection {
-        Selection::All | Selection::Files(_) | Selection::One(_) => {}
-        // Left to cargo-nextest and cargo-llvm-cov, which do it in one process.
-        Selection::List | Selection::Coverage => return Ok(None),
+    // What is missing is said before anything is built.
+    let coverage = match selection {
+        Selection::Coverage => Some(llvm_cov(run)?),
+        Selection::All | Selection::Files(_) | Selection::One(_) | Selection::List => None,
+    };
+    // Cargo takes most of the time of a run that has nothing to build; both only read the manifests.
+    let (packages, build) = thread::scope(|scope| {
+        let packages = scope.spawn(|| packages(run));
+        let build = build_all(run);
+        (packages.join().unwrap_or_else(|panic| resume_unwind(panic)), build)
+    });
+    let (packages, build) = (packages?, build?);
+    if *selection == Selection::List {
+        let listed = list(run, &packages, &build)?;
+        return Ok(Some(Ran { report: cargo::report(build, Vec::new()), listed, coverage: None }));
     }
-    let packages = packages(run)?;
-    let build = build_all(run)?;
     let mut words = build.words.clone();
     let mut binaries = Vec::new();
     for (number, binary) in build.binaries.iter().enumerate() {
@@ -53,7 +59,51 @@ pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
     let mut report = cargo::report(build, binaries);
     report.command = "cargo test --workspace --no-fail-fast".to_owned();
     report.output_tail = tail(&words);
-    Ok(Some(Ran { report, listed: Vec::new(), coverage: None }))
+    let coverage = match coverage {
+        Some((call, lcov)) => measure(run, &call, &lcov)?,
+        None => None,
+    };
+    Ok(Some(Ran { report, listed: Vec::new(), coverage }))
+}
+
+/// How the lines that tests reach are measured, and where they will be told.
+fn llvm_cov(run: &Run<'_>) -> Result<(Call, PathBuf)> {
+    let lcov = run.scratch.join("lcov.info");
+    let installed = !facts::tools(cargo::FRAMEWORK.tools, run.place, run.workdir, run.settings).is_empty();
+    match cargo::llvm_cov(installed, &[], &text(&lcov)?) {
+        Ok(call) => Ok((call, lcov)),
+        Err(Unable::Missing(what)) => Err(missing(&what).into()),
+        Err(Unable::Unsupported(why)) => bail!(why),
+    }
+}
+
+/// Unknown when the tool wrote nothing.
+fn measure(run: &Run<'_>, call: &Call, lcov: &Path) -> Result<Option<Coverage>> {
+    run.output(&program(run, run.workdir, call))?;
+    let root = text(run.workdir)?;
+    let lines = read_report(lcov)?.and_then(|bytes| Coverage::read(Format::Lcov, &bytes));
+    Ok(lines.map(|lines| lines.relative_to(&root)))
+}
+
+/// Every test, by its binary's own word for it; none is run.
+fn list(run: &Run<'_>, packages: &[Package], build: &Build) -> Result<Vec<String>> {
+    const LIST: [&str; 3] = ["--list", "--format", "terse"];
+    let mut listed = Vec::new();
+    for binary in &build.binaries {
+        let prefix = prefix_of(packages, binary);
+        if has_harness(binary)? {
+            let package = packages.iter().find(|package| package.id == binary.package_id);
+            let program = environment(run, package, build, binary).args(LIST);
+            listed.extend(libtest::parse_list(&prefix, &run.output(&program)?.stdout));
+        } else {
+            listed.push(prefix);
+        }
+    }
+    for package in packages.iter().filter(|package| package.has_doc_tests()) {
+        let program = cargo(run).args(["test", "--doc", "--package", &package.id, "--"]).args(LIST);
+        listed.extend(libtest::parse_doc_list(&doc_prefix(&package.name), &cargo_output(run, &program)?.stdout));
+    }
+    Ok(listed)
 }
 
 /// Which of a binary's tests to run: all, or the one of this name; `None` when none is meant.
@@ -103,11 +153,7 @@ fn prefix_of(packages: &[Package], binary: &TestBinary) -> String {
 }
 
 fn cargo(run: &Run<'_>) -> Program {
-    let program = run.program("cargo").env("CARGO_TERM_COLOR", "never");
-    match &run.settings.cargo_target_dir {
-        Some(folder) => program.env("CARGO_TARGET_DIR", folder),
-        None => program,
-    }
+    run.program("cargo").env("CARGO_TERM_COLOR", "never")
 }
 
 fn cargo_output(run: &Run<'_>, program: &Program) -> Result<Output> {
@@ -127,12 +173,7 @@ fn packages(run: &Run<'_>) -> Result<Vec<Package>> {
 }
 
 fn build_all(run: &Run<'_>) -> Result<Build> {
-    // Builds what `cargo test --no-run` builds, into the same files; but that stops at the first target that does not
-    // compile, and a new test file of a RED step would hide the results of all old ones.
-    let program = cargo(run)
-        .args(["build", "--workspace", "--tests", "--examples", "--profile", "test", "--keep-going"])
-        .arg("--message-format=json");
-    let output = cargo_output(run, &program)?;
+    let output = cargo_output(run, &cargo(run).args(cargo::BUILD))?;
     let mut build = build::parse(&output.stdout, &output.stderr_text(), output.exit);
     if output.cut || output.exit == Exit::TimedOut {
         build.succeeded = None;
@@ -177,9 +218,6 @@ fn environment(run: &Run<'_>, package: Option<&Package>, build: &Build, binary: 
         .env("LD_LIBRARY_PATH", library_path(build, binary));
     if let Some(package) = package {
         program = program.env("CARGO_PKG_NAME", &package.name).env("CARGO_PKG_VERSION", &package.version);
-    }
-    if let Some(folder) = &run.settings.cargo_target_dir {
-        program = program.env("CARGO_TARGET_DIR", folder);
     }
     for script in build.scripts.iter().filter(|script| script.package_id == binary.package_id) {
         program = script.env.iter().fold(program, |program, (name, value)| program.env(name, value));
@@ -230,18 +268,10 @@ fn run_doc_tests(run: &Run<'_>, package: &Package, build: &Build) -> Result<Opti
     if build.succeeded.is_none() {
         return Ok(None);
     }
-    let rustdoc = stand_in(run)?;
+    let rustdoc = inject(run.scratch, &cargo::RUSTDOC)?;
     let program = cargo(run).args(["test", "--doc", "--package", &package.id, "--"]).args(JSON).env("RUSTDOC", rustdoc);
     let output = cargo_output(run, &program)?;
     let binary = libtest::parse_doc(&doc_prefix(&package.name), seen(&output));
     let explained = build.succeeded == Some(false) && binary.tests.is_empty() && output.exit != Exit::TimedOut;
     Ok((!explained).then_some(binary))
-}
-
-fn stand_in(run: &Run<'_>) -> Result<PathBuf> {
-    let path = run.scratch.join("rustdoc");
-    fs::write(&path, RUSTDOC).context("write the stand-in for rustdoc")?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
-        .context("make the stand-in for rustdoc executable")?;
-    Ok(path)
 }

@@ -65,7 +65,7 @@ pub(super) fn folders(project: &Path) -> Result<Vec<Folder>> {
     Ok(folders)
 }
 
-fn folder(project: &Path, path: &str) -> Result<Folder> {
+pub(super) fn folder(project: &Path, path: &str) -> Result<Folder> {
     let place = project.join(path);
     let mut files = names(&place, Want::Files)?;
     for listed in LISTED_FOLDERS {

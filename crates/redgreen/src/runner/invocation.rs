@@ -1,17 +1,19 @@
 //! Performs an [`Invocation`]: writes what is injected, takes the steps before, starts the runner, collects what it
 //! left behind. It knows no framework.
 
+use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::captured::{Captured, StepEnd};
 use redgreen_core::framework::facts::Facts;
-use redgreen_core::framework::invoke::{Call, Invocation, Missing, ReportAt, matches};
+use redgreen_core::framework::invoke::{Call, Injected, Invocation, Missing, ReportAt, SCRATCH, Step, matches};
 use redgreen_core::report::Exit;
 
-use super::Run;
+use super::{Run, TAIL_BYTES_MAX};
 use crate::failure::Failure;
 use crate::process::{Output, Program};
 
@@ -28,26 +30,23 @@ const TREE_SKIPPED: &[&str] = &["node_modules", ".git", ".venv", "venv", "site-p
 pub(super) struct Performed {
     pub(super) captured: Captured,
     pub(super) coverage: Option<Coverage>,
-    /// Everything that was printed, for a person.
+    /// The end of what each program printed, for a person.
     pub(super) words: String,
 }
 
 pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> Result<Performed> {
     let folder = Path::new(&facts.root);
     for injected in &invocation.inject {
-        let path = run.scratch.join(injected.path);
-        fs::create_dir_all(path.parent().unwrap_or(run.scratch)).context("create a folder for a reporter")?;
-        fs::write(&path, injected.text).with_context(|| format!("write {}", injected.path))?;
+        inject(run.scratch, injected)?;
     }
     remove_stale(folder, invocation)?;
+    let older = stamps(folder, invocation)?;
     let mut captured = Captured { root: facts.root.clone(), ..Captured::default() };
     let mut words = String::new();
     for step in &invocation.before {
-        let output = output(run, folder, &step.call)?;
-        words.push_str(&said(&output));
-        let exit = output.exit;
-        let (stdout, stderr) = (output.stdout, output.stderr);
-        captured.steps.push(StepEnd { name: step.name.to_owned(), exit, stdout, stderr });
+        let end = take(run, folder, step, &mut words)?;
+        let exit = end.exit;
+        captured.steps.push(end);
         if exit != Exit::Code(0) {
             captured.exit = if exit == Exit::TimedOut { exit } else { Exit::NotStarted };
             return Ok(Performed { captured, coverage: None, words });
@@ -58,35 +57,61 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
     (captured.exit, captured.cut) = (output.exit, output.cut);
     (captured.stdout, captured.stderr) = (output.stdout, output.stderr);
     for report in &invocation.reports {
-        captured.reports.extend(read_reports(run, folder, report)?);
+        captured.reports.extend(read_reports(run, folder, report, &older)?);
     }
     if captured.reports.is_empty() && captured.exit != Exit::TimedOut {
         require(run, folder, invocation)?;
     }
     for step in &invocation.after {
-        words.push_str(&said(&self::output(run, folder, &step.call)?));
+        captured.after.push(take(run, folder, step, &mut words)?);
     }
     let coverage = match &invocation.coverage {
         Some(at) => read_report(&run.scratch.join(&at.file))?
             .and_then(|bytes| Coverage::read(at.format, &bytes))
-            .map(|coverage| coverage.relative_to(&facts.root)),
+            .map(|coverage| coverage.relative_to(at.below.as_ref().unwrap_or(&facts.root))),
         None => None,
     };
     Ok(Performed { captured, coverage, words })
+}
+
+/// Puts a file of ours into the scratch folder.
+pub(super) fn inject(scratch: &Path, injected: &Injected) -> Result<PathBuf> {
+    let path = scratch.join(injected.path);
+    fs::create_dir_all(path.parent().unwrap_or(scratch)).context("create a folder for a reporter")?;
+    let text = injected.text.replace(SCRATCH, &scratch.to_string_lossy());
+    fs::write(&path, &text).with_context(|| format!("write {}", injected.path))?;
+    if text.starts_with("#!") {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
+            .with_context(|| format!("make {} executable", injected.path))?;
+    }
+    Ok(path)
+}
+
+/// Takes a step before or after the run.
+fn take(run: &Run<'_>, folder: &Path, step: &Step, words: &mut String) -> Result<StepEnd> {
+    let output = output(run, folder, &step.call)?;
+    words.push_str(&said(&output));
+    let (stdout, stderr) = (output.stdout, output.stderr);
+    Ok(StepEnd { name: step.name.to_owned(), exit: output.exit, stdout, stderr })
 }
 
 fn output(run: &Run<'_>, folder: &Path, call: &Call) -> Result<Output> {
     run.output(&program(run, folder, call))
 }
 
-fn program(run: &Run<'_>, folder: &Path, call: &Call) -> Program {
+pub(super) fn program(run: &Run<'_>, folder: &Path, call: &Call) -> Program {
     let (name, args) = call.words.split_first().map_or(("", &[][..]), |(name, args)| (name.as_str(), args));
     let program = run.program(name).cwd(folder).args(args);
     call.env.iter().fold(program, |program, (name, value)| program.env(name, value))
 }
 
+/// The end of what a program printed; the whole may be large, and is only shown to a person.
 fn said(output: &Output) -> String {
-    [output.stdout_text(), output.stderr_text()].join("\n")
+    let end = |bytes: &[u8]| {
+        let start = bytes.len().saturating_sub(TAIL_BYTES_MAX);
+        String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
+    };
+    [end(&output.stdout), end(&output.stderr)].join("\n")
 }
 
 /// Tells a runner that is not installed from one that did not get as far as its report.
@@ -107,10 +132,15 @@ pub(super) fn missing(missing: &Missing) -> Failure {
 }
 
 /// A report's bytes by its name; one that is too large is as good as none.
-fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt) -> Result<Vec<(String, Vec<u8>)>> {
+fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt, older: &Stamps) -> Result<Vec<(String, Vec<u8>)>> {
     let paths = match report {
         ReportAt::Scratch(name) => vec![(name.clone(), run.scratch.join(name))],
+        ReportAt::ScratchTree(pattern) => in_tree(run.scratch, pattern)?,
         ReportAt::Tree(pattern) => in_tree(folder, pattern)?,
+        ReportAt::Fresh(pattern) => {
+            let is_fresh = |path: &PathBuf| stamp(path).is_some_and(|stamp| older.get(path) != Some(&stamp));
+            in_tree(folder, pattern)?.into_iter().filter(|(_, path)| is_fresh(path)).collect()
+        }
     };
     let mut reports = Vec::new();
     for (name, path) in paths {
@@ -134,7 +164,7 @@ pub(super) fn read_report(path: &Path) -> Result<Option<Vec<u8>>> {
 /// What an older run left where this one will write would be taken for its own if it wrote nothing.
 fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
     let reports = invocation.reports.iter().filter_map(|report| match report {
-        ReportAt::Scratch(_) => None,
+        ReportAt::Scratch(_) | ReportAt::ScratchTree(_) | ReportAt::Fresh(_) => None,
         ReportAt::Tree(pattern) => Some(*pattern),
     });
     for pattern in reports.chain(invocation.stale.iter().copied()) {
@@ -143,6 +173,27 @@ fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What changes whenever a file is written or replaced: who it is, its size, and when it and its entry last changed.
+type Stamp = (u64, u64, (i64, i64), (i64, i64));
+type Stamps = HashMap<PathBuf, Stamp>;
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let facts = fs::metadata(path).ok()?;
+    let (written, changed) = ((facts.mtime(), facts.mtime_nsec()), (facts.ctime(), facts.ctime_nsec()));
+    Some((facts.ino(), facts.len(), written, changed))
+}
+
+/// The files that would be taken for reports of this run if it did not write them.
+fn stamps(folder: &Path, invocation: &Invocation) -> Result<Stamps> {
+    let mut stamps = Stamps::new();
+    for report in &invocation.reports {
+        let ReportAt::Fresh(pattern) = report else { continue };
+        let found = in_tree(folder, pattern)?.into_iter();
+        stamps.extend(found.filter_map(|(_, path)| stamp(&path).map(|stamp| (path, stamp))));
+    }
+    Ok(stamps)
 }
 
 /// The files of the worktree that match, by their path within it.

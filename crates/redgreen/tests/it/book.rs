@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use redgreen_core::framework::{FRAMEWORKS, command};
 use redgreen_core::handoff::Handoff;
 use redgreen_core::verdict::{Side, VOCABULARY};
 
@@ -29,6 +30,29 @@ fn the_table_of_verdicts_is_the_vocabulary() {
         })
         .collect();
     assert_eq!(shown, known);
+}
+
+#[test]
+fn every_code_has_an_example() {
+    let page = page("verdicts.md");
+    let (_, examples) = page.split_once("## Examples").unwrap();
+    for row in VOCABULARY {
+        let start = format!("| {} | ", row.name);
+        let line = examples.lines().find_map(|line| line.strip_prefix(&start));
+        assert!(line.is_some_and(|line| line.len() > 4), "{} has no example in verdicts.md", row.name);
+    }
+}
+
+#[test]
+fn the_table_of_frameworks_is_that_of_the_program() {
+    let page = page("frameworks.md");
+    let shown: Vec<String> = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.split(" | ").take(2).collect::<Vec<_>>().join(" | "))
+        .collect();
+    let known = FRAMEWORKS.iter().chain([&command::FRAMEWORK]);
+    assert_eq!(shown, known.map(|row| format!("| `{}` | {}", row.name, row.looks_for)).collect::<Vec<_>>());
 }
 
 #[test]

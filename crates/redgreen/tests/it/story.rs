@@ -2,10 +2,13 @@
 
 mod bad_input;
 mod beside;
+mod command;
 mod cost;
 mod crash;
 mod disk;
+mod doctor;
 mod fingerprint;
+mod judge;
 mod kill;
 mod many;
 mod merging;
@@ -13,10 +16,15 @@ mod recovery;
 mod repair;
 mod run;
 mod scripts;
+mod several;
 mod stale;
 mod surroundings;
 mod terminal;
+mod test;
+mod unruly;
 mod verbs;
+
+pub(crate) use crash::is_fast;
 
 use std::collections::BTreeMap;
 use std::fs;

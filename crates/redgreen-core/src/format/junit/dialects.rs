@@ -58,6 +58,8 @@ const PLAIN: Dialect = Dialect {
     wants_libtest_word: false,
 };
 
+/// Of a runner nobody named; the words are pytest's, and nobody else's.
+pub const ANY: Dialect = Dialect { load_failure: PYTEST.load_failure, ..PLAIN };
 pub const SUREFIRE: Dialect =
     Dialect { class_level_is_outside: true, class_level_names: &["classMethod", "initializationError"], ..PLAIN };
 pub const GRADLE: Dialect = Dialect { assertion: Assertion::Class(&["Assert", "Comparison"]), ..SUREFIRE };

@@ -24,15 +24,23 @@ macro_rules! dialects {
 }
 
 const ALL: &[(&str, &str)] = &[("*", "outcome"), ("*", "kinds")];
+/// What ended before there was a document: the compiler, and a flag that does not exist.
+const CONSOLE: &[(&str, &str)] = &[
+    ("bad_usage", "outcome"),
+    ("missing_function", "outcome"),
+    ("missing_function", "kinds"),
+    ("syntax_error", "outcome"),
+    ("syntax_error", "kinds"),
+];
 
 dialects! {
     surefire: "maven-junit5", SUREFIRE, ALL;
     gradle: "gradle-junit4", GRADLE, ALL;
-    junit_console: "junit-console", JUNIT_CONSOLE, ALL;
+    junit_console: "junit-console", JUNIT_CONSOLE, CONSOLE;
     nextest: "cargo-nextest", NEXTEST, ALL;
     phpunit: "phpunit", PHPUNIT, ALL;
     bats: "bats", BATS, ALL;
-    catch2: "catch2", CATCH2, ALL;
+    catch2: "catch2", CATCH2, &[];
     ctest: "ctest-gtest", CTEST, ALL;
     bun: "bun-test", BUN, ALL;
     deno: "deno-test", DENO, ALL;

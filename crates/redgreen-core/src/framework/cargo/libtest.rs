@@ -12,6 +12,9 @@ use crate::report::{Exit, Flag, Status, Test};
 
 /// How every event of libtest begins, wherever in a line it stands: what a test prints without a line end comes before.
 const EVENT: &str = "{ \"type\": ";
+/// How the text of a panic begins.
+pub const PANICKED: &str = "panicked at ";
+const SUITE_STARTED: &[u8] = b"{ \"type\": \"suite\", \"event\": \"started\"";
 
 /// One binary's results.
 #[derive(Debug, Default)]
@@ -65,15 +68,47 @@ pub fn parse_doc(prefix: &str, seen: Seen<'_>) -> Binary {
     let names: BTreeSet<(String, u32)> = binary.tests.iter().map(|test| without_line(&test.id)).collect();
     for test in &mut binary.tests {
         let (name, line) = without_line(&test.id);
-        let earlier = names.iter().filter(|(other, other_line)| *other == name && *other_line < line).count();
         test.file = name.split(" - ").next().map(str::to_owned);
         test.line = Some(line);
-        test.id = match earlier {
-            0 => format!("{prefix}::{name}"),
-            _ => format!("{prefix}::{name} #{}", earlier + 1),
-        };
+        test.id = doc_id(prefix, &names, (name, line));
     }
     binary
+}
+
+/// The doc tests of one item are numbered in the order of their lines.
+fn doc_id(prefix: &str, names: &BTreeSet<(String, u32)>, (name, line): (String, u32)) -> String {
+    let earlier = names.iter().filter(|(other, other_line)| *other == name && *other_line < line).count();
+    match earlier {
+        0 => format!("{prefix}::{name}"),
+        _ => format!("{prefix}::{name} #{}", earlier + 1),
+    }
+}
+
+/// The ids of the tests that `--list --format terse` names, a line each: `tests::adds: test`.
+pub fn parse_list(prefix: &str, stdout: &[u8]) -> Vec<String> {
+    listed(&String::from_utf8_lossy(stdout)).map(|name| format!("{prefix}::{name}")).collect()
+}
+
+/// The same of a library's doc tests.
+pub fn parse_doc_list(prefix: &str, stdout: &[u8]) -> Vec<String> {
+    let names: BTreeSet<(String, u32)> = listed(&String::from_utf8_lossy(stdout)).map(without_line).collect();
+    names.iter().map(|name| doc_id(prefix, &names, name.clone())).collect()
+}
+
+fn listed(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.strip_suffix(": test"))
+}
+
+/// Takes the output of several binaries apart, each from its first word on.
+pub fn suites(stdout: &[u8]) -> Vec<&[u8]> {
+    let starts: Vec<usize> = stdout
+        .windows(SUITE_STARTED.len())
+        .enumerate()
+        .filter(|(_, window)| *window == SUITE_STARTED)
+        .map(|(at, _)| at)
+        .collect();
+    let ends = starts.iter().skip(1).copied().chain([stdout.len()]);
+    starts.iter().zip(ends).filter_map(|(&start, end)| stdout.get(start..end)).collect()
 }
 
 /// A target with a `main` of its own (`harness = false`) is one test, and its exit code is all it says.
@@ -89,13 +124,13 @@ pub fn without_harness(prefix: &str, exit: Exit) -> Binary {
 
 fn read(seen: Seen<'_>) -> Binary {
     let mut results: BTreeMap<String, Test> = BTreeMap::new();
-    let (mut planned, mut opened, mut closed) = (0, 0, 0);
+    let (mut planned, mut opened, mut closed) = (0_usize, 0, 0);
     for line in seen.stdout.split(|&byte| byte == b'\n') {
         let Some(event) = event_in(line) else { continue };
         match (event.kind.as_str(), event.event.as_deref()) {
             ("suite", Some("started")) => {
                 opened += 1;
-                planned += event.test_count.unwrap_or_default();
+                planned = planned.saturating_add(event.test_count.unwrap_or_default());
             }
             ("suite", Some(_)) => closed += 1,
             ("test", Some(word)) => {
@@ -157,8 +192,8 @@ fn note(results: &mut BTreeMap<String, Test>, test: Test) {
 }
 
 /// Takes place and message from the text of a panic: `thread 'x' panicked at tests/calc.rs:10:5:` and what follows.
-fn explain(test: &mut Test, output: &str) {
-    let Some((_, panic)) = output.rsplit_once("panicked at ") else {
+pub fn explain(test: &mut Test, output: &str) {
+    let Some((_, panic)) = output.rsplit_once(PANICKED) else {
         test.message = Some(bounded_tail(output));
         return;
     };

@@ -156,6 +156,25 @@ fn doc_tests_are_named_without_their_line_and_numbered_in_order() {
 }
 
 #[test]
+fn tests_are_listed_by_binary_and_doc_tests_without_their_line() {
+    let listed = libtest::parse_list("demo", samples::one("cargo-test", "list").stdout.as_bytes());
+    assert_eq!(listed, ["demo::tests::unit_adds", "demo::adds"]);
+    let doc = b"src/lib.rs - add (line 14): test\nsrc/lib.rs - add (line 4): test\nsrc/lib.rs - fast (line 1): bench\n";
+    let listed = libtest::parse_doc_list("demo/doc", doc);
+    assert_eq!(listed, ["demo/doc::src/lib.rs - add", "demo/doc::src/lib.rs - add #2"]);
+    JUNK.iter().for_each(|junk| assert!(libtest::parse_list("demo", junk).is_empty()));
+}
+
+#[test]
+fn the_outputs_of_several_binaries_are_taken_apart() {
+    let suite = "{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 0 }\n";
+    let two = format!("words\n{suite}a\n{suite}b\n");
+    let parts: Vec<_> = libtest::suites(two.as_bytes()).into_iter().map(String::from_utf8_lossy).collect();
+    assert_eq!(parts, [format!("{suite}a\n"), format!("{suite}b\n")]);
+    assert!(libtest::suites(b"words").is_empty());
+}
+
+#[test]
 fn output_that_breaks_off_is_never_a_pass_and_never_a_panic() {
     for sample in samples::all("cargo-build") {
         let stdout = sample.stdout.as_bytes();

@@ -54,6 +54,18 @@ fn tests_are_listed_with_their_package() {
     assert!(ids.iter().any(|id| id == "example.com/demo.TestAdds"), "{ids:?}");
 }
 
+#[test]
+fn files_of_a_profile_are_those_of_the_module() {
+    for (text, expected) in [
+        ("module example.com/demo\n\ngo 1.19\n", Some("example.com/demo")),
+        ("// ours\nmodule \"a.b/c\" // here\n", Some("a.b/c")),
+        ("go 1.19\n", None),
+        ("module ", None),
+    ] {
+        assert_eq!(module(text), expected, "{text}");
+    }
+}
+
 #[track_caller]
 fn invokes(selection: &Selection, expected: &str) {
     let facts = Facts { scratch: "/s".to_owned(), tools: vec![("go".to_owned(), "go".to_owned())], ..Facts::default() };

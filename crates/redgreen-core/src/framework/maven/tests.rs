@@ -61,13 +61,7 @@ fn a_process_that_ends_in_one_class_is_a_crash_although_another_has_a_report() {
 
 #[track_caller]
 fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
-    let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
-    let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
-    let words = match invoke(&facts, selection) {
-        Ok(invocation) => invocation.call.words.join(" "),
-        Err(Unable::Missing(missing)) => missing.what,
-        Err(Unable::Unsupported(why)) => why.to_owned(),
-    };
+    let words = samples::invoked(invoke, tools, selection, |invocation| invocation.call.words.join(" "));
     assert_eq!(words, expected);
 }
 

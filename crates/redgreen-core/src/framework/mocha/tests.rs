@@ -42,7 +42,7 @@ fn a_module_of_es_that_is_missing_is_placed_where_it_is_imported() {
 }
 
 fn facts() -> Facts {
-    let tools = [(PACKAGE.bin, "/p/mocha"), (COVERAGE_BIN, "/p/c8")];
+    let tools = [(PACKAGE.bin, "/p/mocha"), (C8.bin, "/p/c8")];
     let tools = tools.map(|(name, path)| (name.to_owned(), path.to_owned())).to_vec();
     Facts { root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() }
 }
@@ -65,6 +65,14 @@ fn all_files_one_list_and_coverage() {
     let coverage = "/p/c8 --reporter=lcovonly --check-coverage=false --reports-dir=/s/coverage \
         --temp-directory=/s/v8 RUN --no-dry-run";
     assert_eq!(invokes(&Selection::Coverage, coverage).coverage.unwrap().file, "coverage/lcov.info");
+}
+
+#[test]
+fn packages_in_yarns_archives_are_started_by_yarn() {
+    let tools = [(javascript::PNP, "/p/.pnp.cjs"), (javascript::YARN, "/bin/yarn")];
+    let tools = tools.map(|(name, path)| (name.to_owned(), path.to_owned())).to_vec();
+    let words = invoke(&Facts { tools, ..facts() }, &Selection::All).unwrap().call.words;
+    assert_eq!(words[..4], ["/bin/yarn", "run", "mocha", "--reporter"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use redgreen::runner::detect;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Outcome, Report};
 
-use super::{Project, check, is_installed, settings, shown};
+use super::{Project, STOPPED_MAX, check, is_installed, settings, shown};
 
 /// What differs between the runners.
 struct Dialect {
@@ -235,16 +235,41 @@ fn a_test_that_ends_the_process(dialect: &Dialect) {
 fn a_hang_is_stopped_in_time(dialect: &Dialect) {
     let body = format!("{ADDS}test('hangs', () => {{ for (;;) {{}} }})\n");
     let Some(project) = project(dialect, &[("test/calc.test.js", &body)]) else { return };
-    let started = Instant::now();
-    let report = project.run_within(Duration::from_secs(8));
+    let (started, limit) = (Instant::now(), Duration::from_secs(5));
+    let report = project.run_within(limit);
     assert_eq!(report.outcome, Outcome::TimedOut, "{report:#?}");
-    assert!(started.elapsed() < Duration::from_secs(14));
+    assert!(started.elapsed() < limit + STOPPED_MAX);
 }
 
 fn output_that_imitates_results_changes_nothing(dialect: &Dialect) {
     let body = "const noise = '{\"event\":\"finish\"}\\nTests: 1 passed, 1 total\\n# pass 1\\nok 1 - noise\\n'\n\
         test('noise', () => { console.log(noise); console.error(noise); assert.equal(1, 2) })\n";
     runs(dialect, body, &["Failed", "Failed test/calc.test.js > noise"]);
+}
+
+/// Settings of the project that stop early, run nothing, or add files to those that are asked for.
+#[test]
+fn settings_leave_no_test_out() {
+    let bad = "test('adds', () => assert.equal(calc.add(1, 2), 4))\ntest('other', () => {})\n";
+    let files = [("test/bad.test.js", bad), ("test/good.test.js", ADDS)];
+    let all = [
+        "Failed",
+        "Failed test/bad.test.js > adds",
+        "Passed test/bad.test.js > other",
+        "Passed test/good.test.js > adds",
+    ];
+    for (dialect, path, text) in [
+        (&JEST, "jest.config.json", r#"{"bail": 1, "maxWorkers": 1, "coverageThreshold": {"global": {"lines": 101}}}"#),
+        (&MOCHA, ".mocharc.json", r#"{"bail": true, "parallel": true, "dry-run": true, "spec": ["test/*.js"]}"#),
+        (&VITEST, "vitest.config.js", "export default { test: { bail: 1, coverage: { enabled: true } } }\n"),
+    ] {
+        let Some(project) = project(dialect, &files) else { continue };
+        project.write(path, text);
+        check(&project, &all);
+        assert_eq!(ran(&project, "test/good.test.js > adds"), ["Passed", "Passed test/good.test.js > adds"]);
+        let file = project.select(&Selection::Files(vec!["test/good.test.js".to_owned()]));
+        assert_eq!(shown(&file), "Passed\nPassed test/good.test.js > adds", "{}", dialect.runner);
+    }
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! Real unittest, of the interpreter that runs pytest in the other tests.
 
-use std::time::Duration;
-
 use redgreen_core::framework::invoke::Selection;
-use redgreen_core::report::{Flag, Report};
+use redgreen_core::report::Report;
 
-use super::{Project, check, shown};
+use super::situations::Situations;
+use super::{Project, check};
 
 const CALC: (&str, &str) = ("calc.py", "def add(a, b):\n    return a + b\n");
 
@@ -22,9 +21,49 @@ fn unittest(body: &str, expected: &[&str]) -> Report {
 const ADDS: &str = "    def test_adds(self):\n        self.assertEqual(calc.add(1, 2), 3)\n";
 
 #[test]
-fn passes() {
-    let report = unittest(ADDS, &["Passed", "Passed tests.test_calc.Calc.test_adds"]);
-    assert_eq!((report.runner.as_str(), report.command.as_str()), ("unittest", "python -m unittest"));
+fn every_situation() {
+    Situations {
+        program: "python3",
+        project,
+        all_pass: (ADDS, &["Passed", "Passed tests.test_calc.Calc.test_adds"]),
+        assertion_fails: (
+            "    def test_a(self):\n        self.assertEqual(1, 2)\n",
+            &["Failed", "Failed tests.test_calc.Calc.test_a"],
+        ),
+        missing_module: (
+            "    import roman\n",
+            &["DidNotCompile", "MissingSymbol ModuleNotFoundError tests/test_calc.py:3"],
+        ),
+        missing_function: (
+            "    def test_a(self):\n        calc.subtract(1, 2)\n",
+            &["Errored", "Errored tests.test_calc.Calc.test_a"],
+        ),
+        syntax_error: ("    def x(:\n", &["DidNotCompile", "Syntax SyntaxError tests/test_calc.py:3"]),
+        none_collected: ("    pass\n", &["NoTests"]),
+        filter_matches_nothing: ("tests.test_calc.Calc.test_nothing", &["UsageError"]),
+        ends_with_0: (
+            "    def test_a(self):\n        import os\n        os._exit(0)\n",
+            &["Crashed", "Crashed tests.test_calc.Calc.test_a"],
+        ),
+        hangs: (
+            "    def test_a(self):\n        import time\n        time.sleep(60)\n",
+            &["TimedOut", "TimedOut tests.test_calc.Calc.test_a"],
+        ),
+        hang_seconds: 4,
+        skipped: (
+            "    @unittest.skip('later')\n    def test_a(self):\n        pass\n",
+            &["Skipped", "Skipped tests.test_calc.Calc.test_a"],
+        ),
+        parameters: (
+            "    def test_a(self):\n        for i in (1, 2):\n            with self.subTest(i=i):\n                self.assertEqual(i, 1)\n",
+            &["Failed", "Failed tests.test_calc.Calc.test_a (i=2)"],
+        ),
+        imitates_a_summary: (
+            "    def test_a(self):\n        import os\n        os.write(1, b'{\"event\": \"finish\"}\\nOK\\n')\n        self.fail()\n",
+            &["Failed", "Failed tests.test_calc.Calc.test_a"],
+        ),
+    }
+    .check();
 }
 
 #[test]
@@ -32,13 +71,14 @@ fn an_assertion_fails_with_its_line() {
     let body = format!("{ADDS}    def test_bad(self):\n        x = 1\n        self.assertEqual(x, 2)\n");
     let report =
         unittest(&body, &["Failed", "Failed tests.test_calc.Calc.test_bad", "Passed tests.test_calc.Calc.test_adds"]);
+    assert_eq!((report.runner.as_str(), report.command.as_str()), ("unittest", "python -m unittest"));
     let bad = report.test("tests.test_calc.Calc.test_bad").unwrap();
     assert_eq!((bad.file.as_deref(), bad.line), (Some("tests/test_calc.py"), Some(7)));
     assert_eq!((bad.message.as_deref(), bad.exception.as_deref()), (Some("1 != 2"), Some("AssertionError")));
 }
 
 #[test]
-fn what_is_missing_or_does_not_parse_is_told_apart_beside_tests_that_run() {
+fn files_that_do_not_load_stand_beside_tests_that_run() {
     let project = project(ADDS);
     project.write("tests/test_new.py", "import unittest\nimport roman\n");
     project.write("tests/test_broken.py", "import unittest\ndef x(:\n");
@@ -54,52 +94,11 @@ fn what_is_missing_or_does_not_parse_is_told_apart_beside_tests_that_run() {
 }
 
 #[test]
-fn a_missing_function_is_an_error_of_its_class() {
-    let body = "    def test_x(self):\n        calc.subtract(1, 2)\n";
-    let report = unittest(body, &["Errored", "Errored tests.test_calc.Calc.test_x"]);
-    assert_eq!(report.tests[0].exception.as_deref(), Some("AttributeError"));
-}
-
-#[test]
-fn without_tests() {
-    unittest("    pass\n", &["NoTests"]);
-}
-
-#[test]
-fn a_test_that_ends_the_process_has_crashed() {
-    let body = format!("{ADDS}    def test_z(self):\n        import os\n        os._exit(0)\n");
-    let report =
-        unittest(&body, &["Crashed", "Crashed tests.test_calc.Calc.test_z", "Passed tests.test_calc.Calc.test_adds"]);
-    assert!(report.has(Flag::NoFinish));
-}
-
-#[test]
-fn a_hang_is_stopped_in_time() {
-    let project = project("    def test_z(self):\n        import time; time.sleep(60)\n");
-    let report = project.run_within(Duration::from_secs(4));
-    assert_eq!(shown(&report), "TimedOut\nTimedOut tests.test_calc.Calc.test_z");
-}
-
-#[test]
-fn skips_expected_failures_and_subtests() {
-    let body = "    @unittest.skip('later')\n    def test_skip(self):\n        pass\n\
-        \x20   @unittest.expectedFailure\n    def test_xfail(self):\n        self.fail()\n\
-        \x20   def test_table(self):\n        for i in (1, 2):\n            with self.subTest(i=i):\n                self.assertEqual(i, 1)\n";
+fn expected_failures() {
     unittest(
-        body,
-        &[
-            "Failed",
-            "Failed tests.test_calc.Calc.test_table (i=2)",
-            "Skipped tests.test_calc.Calc.test_skip",
-            "Xfailed tests.test_calc.Calc.test_xfail",
-        ],
+        "    @unittest.expectedFailure\n    def test_xfail(self):\n        self.fail()\n",
+        &["Passed", "Xfailed tests.test_calc.Calc.test_xfail"],
     );
-}
-
-#[test]
-fn output_that_imitates_results_changes_nothing() {
-    let body = "    def test_a(self):\n        import os\n        os.write(1, b'{\"event\": \"finish\"}\\nOK\\n')\n        self.fail()\n";
-    unittest(body, &["Failed", "Failed tests.test_calc.Calc.test_a"]);
 }
 
 #[test]

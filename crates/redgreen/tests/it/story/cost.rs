@@ -54,6 +54,12 @@ fn the_bench_measures_and_compares() {
         assert!(found["medianMs"].is_f64(), "{found}");
         assert!(found["against"][0]["ratio"].is_f64(), "{found}");
     }
+    for name in ["test, 300 of pytest", "test, 300 of cargo"] {
+        let found = measures.iter().find(|measure| measure["name"] == name).unwrap();
+        assert!(found["against"][0]["ratio"].is_f64(), "{found}");
+    }
+    let reading = measures.iter().find(|measure| measure["name"] == "JUnit XML, tiny cases").unwrap();
+    assert!(reading["megabytesPerSecond"].is_f64(), "{reading}");
     assert_eq!(fs::read_dir(&story.root).unwrap().count(), 0, "the bench left something behind");
 }
 

@@ -209,7 +209,7 @@ fn intents(story: &Story) -> Vec<String> {
     lines.filter_map(|line| Some(line.get("intent")?.as_str()?.to_owned())).collect()
 }
 
-pub(super) fn is_fast() -> bool {
+pub(crate) fn is_fast() -> bool {
     #[expect(clippy::disallowed_methods, reason = "tests are told whether to hurry")]
     std::env::var_os("REDGREEN_TEST_FAST").is_some()
 }

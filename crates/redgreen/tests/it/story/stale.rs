@@ -100,6 +100,17 @@ fn a_damaged_journal_is_told_and_the_way_out_works() {
         story.redgreen(verb).exits(4).says("is damaged in line 2").says("its last note").says("mv '");
     }
     let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
+    story.redgreen("run --script @kata.toml \"beside it\"").exits(3);
+    let both = story.redgreen("status").exits(4).says("beside it").says(&id).says("is damaged in line 2").says("mv '");
+    assert!(both.stdout.find("beside it") < both.stdout.find("is damaged"), "{}", both.stdout);
+    let both = story.redgreen("--json status").exits(4).json();
+    assert_eq!(
+        (both["runs"][0]["request"].as_str(), both["unreadable"][0]["id"].as_str()),
+        (Some("beside it"), Some(&*id))
+    );
+    story.redgreen(&format!("status {id}")).exits(4).says("is damaged in line 2");
+    let other = both["runs"][0]["id"].as_str().unwrap();
+    story.redgreen(&format!("abort {other}")).exits(0);
     fs::rename(&folder, story.place("home").join(format!("{id}.damaged"))).unwrap();
     // The last note says that the first refactoring is next; the script is told from there on.
     let mut parts = super::CALCULATOR.split("\n[[").collect::<Vec<_>>();

@@ -10,6 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["sandbox", "git", "journal", "view"],
     &["room"],
     &["runner", "agent"],
+    &["trial"],
     &["engine"],
     &["ops"],
     &["cli", "web", "mcp", "hook"],

@@ -10,6 +10,7 @@ const CORE_DEPENDENCIES: &[&str] = &[
     "quick-xml",
     "serde",
     "serde_json",
+    "toml",
     "tree-sitter",
     "tree-sitter-go",
     "tree-sitter-java",

@@ -1,0 +1,176 @@
+//! Bats, read from two records: JUnit's XML has each test's fate, TAP has the plan. A test that was killed looks passed
+//! in the XML, and a test can write TAP of its own; a run counts when the two agree and the plan was kept.
+
+use super::captured::Captured;
+use super::facts::{Evidence, Facts, Folder, LISTED_FOLDERS, Reach};
+use super::invoke::{Call, Invocation, Missing, ReportAt, Selection, Unable};
+use super::{Framework, How, Process, file_name};
+use crate::format::tap::{self, Tap};
+use crate::format::{bounded_head, junit};
+use crate::report::{Exit, Flag, LoadErrorKind, Outcome, Report, Status};
+
+pub const FRAMEWORK: Framework = Framework {
+    name: "bats",
+    how: How::Process(Process { invoke, parse, list: |_| Vec::new() }),
+    looks_for: "*.bats, also in test or tests",
+    detect,
+    reads: |_| false,
+    reach: Reach::Package,
+    tools: &["test/bats/bin/bats", "tests/bats/bin/bats", "node_modules/.bin/bats", "bats"],
+    is_id: |id| id.contains(".bats::"),
+    is_test_file,
+    is_runner_config: |_| false,
+    litter: &[],
+};
+
+const XML: &str = "report.xml";
+/// Bats ends before the process that writes its report does. That one has the standard error open for as long as it
+/// writes, so a reader of it waits for both.
+const PATIENTLY: &str = r#"set -o pipefail; { "$@" 2>&1 >&3 3>&- | cat >&2; } 3>&1"#;
+/// The function that Bats names when a file's own hook failed; without it the file could not be read.
+const HOOKS: &[&str] = &["function `setup_file'", "function `teardown_file'", "function `setup_suite'"];
+
+fn is_suite(path: &str) -> bool {
+    path.ends_with(".bats")
+}
+
+fn detect(folder: &Folder) -> Evidence {
+    if folder.files.iter().any(|path| is_suite(path)) { Evidence::Sure } else { Evidence::None }
+}
+
+fn is_test_file(path: &str) -> bool {
+    let in_tests = path.split('/').rev().skip(1).any(|folder| matches!(folder, "test" | "tests"));
+    is_suite(path) || (in_tests && (path.ends_with(".bash") || path.ends_with(".sh")))
+}
+
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+    let Some(bats) = facts.first_tool(FRAMEWORK.tools) else {
+        return Err(Unable::Missing(Missing {
+            what: "bats is not installed".to_owned(),
+            evidence: "the project has .bats files, and no bats was found in it or on PATH".to_owned(),
+            next: "install bats: https://bats-core.readthedocs.io/en/stable/installation.html".to_owned(),
+        }));
+    };
+    let call = Call::new(["bash", "-c", PATIENTLY, "bash", bats, "--formatter", "tap"]);
+    let call = call.args(["--report-formatter", "junit", "--output", &facts.scratch]);
+    let call = match selection {
+        Selection::All => call.args(roots(facts)),
+        Selection::Files(paths) => call.args(paths.iter().filter(|path| is_suite(path)).cloned()),
+        Selection::One(id) => {
+            let (file, name) = id.split_once("::").unwrap_or(("", id));
+            // An id has the file's name alone.
+            let path = facts.folder.files.iter().find(|path| file_name(path) == file).cloned();
+            let call = call.args(["--filter", &format!("^{}$", quoted(name))]);
+            call.args(path.map_or_else(|| roots(facts), |path| vec![path]))
+        }
+        Selection::List => return Err(Unable::Unsupported("bats counts its tests but cannot name them")),
+        Selection::Coverage => return Err(Unable::Unsupported("bats measures no coverage")),
+    };
+    let mut invocation = Invocation::new("bats", call);
+    invocation.reports.push(ReportAt::Scratch(XML.to_owned()));
+    Ok(invocation)
+}
+
+/// The folders and files with tests. A copy of Bats in the tests' folder has tests of its own: then none below.
+fn roots(facts: &Facts) -> Vec<String> {
+    let own_copy = facts.tool("test/bats/bin/bats").or(facts.tool("tests/bats/bin/bats")).is_some();
+    let suites: Vec<&String> = facts.folder.files.iter().filter(|path| is_suite(path)).collect();
+    let mut roots: Vec<String> = suites.iter().filter(|path| !path.contains('/')).map(|path| (*path).clone()).collect();
+    let inside = |folder: &&&str| suites.iter().any(|path| path.starts_with(&format!("{folder}/")));
+    roots.extend(LISTED_FOLDERS.iter().filter(inside).map(|folder| (*folder).to_owned()));
+    if !own_copy {
+        roots.insert(0, "--recursive".to_owned());
+    }
+    roots
+}
+
+/// For bash's regular expressions.
+fn quoted(name: &str) -> String {
+    let mut quoted = String::new();
+    for letter in name.chars() {
+        if r"\.+*?()|[]{}^$".contains(letter) {
+            quoted.push('\\');
+        }
+        quoted.push(letter);
+    }
+    quoted
+}
+
+fn parse(captured: &Captured) -> Report {
+    let mut report = captured.report(FRAMEWORK.name, &[]);
+    let failed = matches!(captured.exit, Exit::Code(code) if code != 0);
+    let documents: Vec<_> = captured.file(XML).map(junit::parse).into_iter().collect();
+    let tap = tap::parse(&captured.stdout);
+    let cases: usize = documents.iter().map(|document| document.cases.len()).sum();
+    if cases == 0 && tap.points.is_empty() && tap.planned.is_none() && failed {
+        report.decided = Some(Outcome::UsageError);
+        report.errors_outside.push(bounded_head(&String::from_utf8_lossy(&captured.stderr)));
+    }
+    junit::add(&mut report, &junit::BATS, &documents, |file| captured.relative(file));
+    let broken_files = report.load_errors.len();
+    sort_out_files(&mut report, captured);
+    for test in &mut report.tests {
+        if let Some((file, line)) = test.message.as_deref().and_then(|words| place(words, captured)) {
+            (test.file, test.line) = (Some(file), Some(line));
+        }
+        // Killed while it ran: TAP never heard of it.
+        if test.status == Status::Passed && !is_told(&tap, &test.id) {
+            test.status = if captured.exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
+        }
+    }
+    let executed = tap.points.len();
+    match tap.planned {
+        None => report.finished = false,
+        Some(planned) if planned == executed && executed == cases => {}
+        // One line stands for all tests of a file that could not be begun.
+        Some(planned) if broken_files > 0 && executed < planned => {}
+        Some(planned) if executed < planned => report.finished = false,
+        Some(_) => report.flag(Flag::SourcesDisagree),
+    }
+    report.finished &= tap.bail_out.is_none() && !captured.cut;
+    report.conclude();
+    report
+}
+
+/// Whether TAP has a line for a test; with a time Bats writes `name # in 35 ms`.
+fn is_told(tap: &Tap, id: &str) -> bool {
+    let name = id.split_once("::").map_or(id, |(_, name)| name);
+    let named = |words: &str| words == name || words.strip_prefix(name).is_some_and(|rest| rest.starts_with(" # in "));
+    tap.points.iter().any(|point| point.ok && named(&point.description))
+}
+
+/// A case without a name is a file that could not be read, or whose hook failed.
+fn sort_out_files(report: &mut Report, captured: &Captured) {
+    for mut error in std::mem::take(&mut report.load_errors) {
+        if HOOKS.iter().any(|hook| error.message.contains(hook)) {
+            report.errors_outside.push(error.message);
+            continue;
+        }
+        if let Some((file, line)) = place(&error.message, captured) {
+            (error.file, error.line) = (Some(file), Some(line));
+        }
+        let says = |words: &[&str]| words.iter().any(|word| error.message.contains(word));
+        error.kind = if says(&["syntax error", "unexpected EOF"]) {
+            LoadErrorKind::Syntax
+        } else if says(&["No such file or directory", "command not found", "Could not find"]) {
+            LoadErrorKind::MissingSymbol
+        } else {
+            LoadErrorKind::Other
+        };
+        report.load_errors.push(error);
+    }
+}
+
+/// `(in test file test/calc.bats, line 14)` or `test/calc.bats: line 14: ...`.
+fn place(words: &str, captured: &Captured) -> Option<(String, u32)> {
+    let found = |line: &str| {
+        let (before, after) = line.split_once(", line ").or_else(|| line.split_once(": line "))?;
+        let path = before.rsplit("file ").next().filter(|path| is_suite(path))?;
+        let digits = after.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(after.len());
+        Some((captured.relative(path), after.get(..digits)?.parse().ok()?))
+    };
+    words.lines().find_map(found)
+}
+
+#[cfg(test)]
+mod tests;

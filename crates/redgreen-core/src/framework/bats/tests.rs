@@ -1,0 +1,65 @@
+//! Rows over captured runs of Bats, and how it is started.
+
+use super::*;
+use crate::framework::samples::{self, Check, beginnings};
+
+/// Not as expected, and why:
+/// - `bad_usage` is given as errored, because nothing was written; a flag that Bats does not know is wrong usage, as it
+///   is for every other runner here.
+/// - `stdout_noise` is given as failed; the test wrote TAP of its own, the plan and what was executed differ, and
+///   which of the lines are Bats' own cannot be known.
+const ALONE: &[(&str, Outcome)] = &[("bad_usage", Outcome::UsageError), ("stdout_noise", Outcome::Crashed)];
+
+/// The expectation has the hung test from the XML, as passed; TAP has no line for it.
+const SKIPS: &[(&str, &str)] = &[("hang", "tests")];
+
+#[test]
+fn captured_runs_are_read_as_a_person_would() {
+    Check::new("bats", parse).alone(ALONE).skips(SKIPS).run();
+}
+
+#[test]
+fn without_the_whole_plan_nothing_passed() {
+    let whole = samples::one("bats", "all_pass").captured();
+    assert_eq!(parse(&whole).outcome, Outcome::Passed);
+    for end in beginnings(&whole.stdout).filter(|end| *end + " # in 9 ms".len() * 2 < whole.stdout.len()) {
+        let cut = Captured { stdout: whole.stdout[..end].to_vec(), ..whole.clone() };
+        assert_ne!(parse(&cut).outcome, Outcome::Passed, "{end} bytes");
+    }
+    let hang = parse(&samples::one("bats", "hang").captured());
+    assert_eq!(hang.test("calc.bats::z").unwrap().status, Status::TimedOut);
+}
+
+#[test]
+fn failures_say_where() {
+    let report = parse(&samples::one("bats", "one_fail").captured());
+    let failed = report.test("calc.bats::wrong").unwrap();
+    assert_eq!((failed.file.as_deref(), failed.line), (Some("test/calc.bats"), Some(14)));
+    let report = parse(&samples::one("bats", "syntax_error").captured());
+    let error = &report.load_errors[0];
+    assert_eq!((error.file.as_deref(), error.line), (Some("test/calc.bats"), Some(14)));
+}
+
+#[track_caller]
+fn invokes(files: &[&str], selection: &Selection, expected: &str) {
+    let tools = vec![("bats".to_owned(), "bats".to_owned())];
+    let folder = Folder { files: files.iter().map(|file| (*file).to_owned()).collect(), ..Folder::default() };
+    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools };
+    let words = invoke(&facts, selection).unwrap().call.words[4..].join(" ");
+    assert_eq!(words, format!("bats --formatter tap --report-formatter junit --output /s {expected}"));
+}
+
+#[test]
+fn it_runs_what_has_tests() {
+    let one = Selection::One("calc.bats::adds 1+1".to_owned());
+    invokes(&["test/calc.bats"], &Selection::All, "--recursive test");
+    invokes(&["a.bats", "tests/calc.bats"], &Selection::All, "--recursive a.bats tests");
+    invokes(&["test/calc.bats"], &one, r"--filter ^adds 1\+1$ test/calc.bats");
+    let files = Selection::Files(vec!["test/calc.bats".to_owned(), "test/helper.bash".to_owned()]);
+    invokes(&["test/calc.bats"], &files, "test/calc.bats");
+    let tools = vec![("bats".to_owned(), "bats".to_owned())];
+    let facts = Facts { tools, ..Facts::default() };
+    for selection in [Selection::List, Selection::Coverage] {
+        assert!(matches!(invoke(&facts, &selection), Err(Unable::Unsupported(_))));
+    }
+}

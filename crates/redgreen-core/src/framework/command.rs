@@ -1,0 +1,322 @@
+//! Any command of the user's, read from a report it writes in a known format or, as a last resort and said so, from its
+//! exit code alone. A command that is simply a known runner is run as that runner, and read better.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::captured::Captured;
+use super::facts::{Evidence, Folder, Reach};
+use super::invoke::{Call, Invocation, ReportAt, Selection, Unable};
+use super::{FRAMEWORKS, Found, Framework, How, file_name, go, javascript, python};
+use crate::format::{junit, tap};
+use crate::report::{EXIT_CODE_ONLY, Exit, Flag, Outcome, Report, Status, Test};
+use crate::syntax::glob;
+
+/// Not among [`FRAMEWORKS`]: it is configured, or the last resort.
+pub const FRAMEWORK: Framework = Framework {
+    name: "command",
+    how: How::Command,
+    looks_for: "test.command in redgreen.toml, or a script `test` in package.json",
+    detect: |_| Evidence::None,
+    reads: |_| false,
+    reach: Reach::Tree,
+    tools: &[],
+    is_id: |id| id.starts_with(EXIT_CODE_ONLY),
+    is_test_file,
+    is_runner_config: |path| {
+        let known = matches!(file_name(path), "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Taskfile.yml");
+        known || FRAMEWORKS.iter().any(|row| (row.is_runner_config)(path))
+    },
+    litter: &[],
+};
+
+/// A command, and what tells how its tests ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// For the shell.
+    pub line: String,
+    pub told: Told,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    ByExitCode,
+    OnStdout(Format),
+    /// The pattern is one of [`ReportAt::Fresh`].
+    InFiles(String, Format),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    Junit,
+    Tap,
+    /// What `go test -json` writes.
+    GoJson,
+    /// What `jest --json` and vitest's reporter `json` write.
+    JestJson,
+    /// What mocha's reporter `json` writes.
+    MochaJson,
+}
+
+/// In place of a report's path.
+const STDOUT: &str = "stdout";
+/// What a shell says of a command that it could not start.
+const NOT_STARTED: &[i32] = &[126, 127];
+
+/// What a runner may be started with.
+const STARTERS: &[&[&str]] = &[
+    &["npx", "--no-install"],
+    &["npx"],
+    &["pnpm", "exec"],
+    &["pnpm"],
+    &["yarn"],
+    &["bunx"],
+    &["uv", "run"],
+    &["poetry", "run"],
+    &["bundle", "exec"],
+    &["python", "-m"],
+    &["python3", "-m"],
+];
+/// How a person calls each runner, and the name of its row.
+const CALLS: &[(&[&str], &str)] = &[
+    (&["pytest"], "pytest"),
+    (&["unittest"], "unittest"),
+    (&["unittest", "discover"], "unittest"),
+    (&["cargo", "test"], "cargo"),
+    (&["cargo", "t"], "cargo"),
+    (&["cargo", "nextest", "run"], "nextest"),
+    (&["vitest"], "vitest"),
+    (&["vitest", "run"], "vitest"),
+    (&["jest"], "jest"),
+    (&["mocha"], "mocha"),
+    (&["node", "--test"], "node"),
+    (&["go", "test"], "go"),
+    (&["mvn", "test"], "maven"),
+    (&["./mvnw", "test"], "maven"),
+    (&["gradle", "test"], "gradle"),
+    (&["./gradlew", "test"], "gradle"),
+    (&["rspec"], "rspec"),
+    (&["phpunit"], "phpunit"),
+    (&["vendor/bin/phpunit"], "phpunit"),
+    (&["ctest"], "ctest"),
+    (&["mix", "test"], "exunit"),
+    (&["bats"], "bats"),
+];
+/// How the script `test` of a `package.json` is called.
+const SCRIPTS: &[&str] =
+    &["npm test", "npm t", "npm run test", "pnpm test", "pnpm run test", "yarn test", "yarn run test", "bun run test"];
+/// What only a shell understands.
+const SHELL: &str = "|&;<>$`(){}\"'\\*?#\n";
+/// Arguments that choose neither which tests run nor how they end.
+const HARMLESS: &[&str] = &[
+    "-q",
+    "-qq",
+    "--quiet",
+    "-s",
+    "--silent",
+    "-v",
+    "-vv",
+    "--verbose",
+    "-B",
+    "--batch-mode",
+    "--no-header",
+    "-ra",
+    "-rA",
+    "--tb=*",
+    "--color*",
+    "--no-color",
+    "-x",
+    "--exitfirst",
+    "--workspace",
+    "--all",
+    "--recursive",
+    "./...",
+];
+/// Where tests are kept.
+const TEST_FOLDERS: &[&str] = &["test", "tests", "spec", "__tests__"];
+/// To these a path is a place; to the others it is a part of a test's name, or something else.
+const TAKES_PATHS: &[&str] = &["pytest", "vitest", "jest", "mocha", "node", "rspec", "phpunit", "exunit", "bats"];
+
+impl Command {
+    /// As a person configured it; what is wrong with it otherwise.
+    pub fn new(line: &str, report: Option<&str>, format: Option<Format>) -> Result<Command, &'static str> {
+        let outside = |path: &str| path.starts_with('/') || path.split('/').any(|part| part == "..");
+        let told = match (report, format) {
+            (None, None) => Told::ByExitCode,
+            (None, Some(_)) => return Err("a format needs a report: the file that has it, or \"stdout\""),
+            (Some(STDOUT), None | Some(Format::Junit)) => {
+                return Err("a report on stdout needs a format, such as \"tap\"; JUnit's XML needs a file");
+            }
+            (Some(STDOUT), Some(format)) => Told::OnStdout(format),
+            (Some(path), _) if path.trim().is_empty() || outside(path) => {
+                return Err("a report is a file of the project, by its path from the root");
+            }
+            (Some(path), format) => {
+                Told::InFiles(path.trim_start_matches("./").to_owned(), format.unwrap_or(Format::Junit))
+            }
+        };
+        if line.trim().is_empty() {
+            return Err("a command cannot be empty");
+        }
+        Ok(Command { line: line.trim().to_owned(), told })
+    }
+
+    /// What runs it in the root of a project.
+    pub fn found(self, root: Folder) -> Found {
+        let runner = match &self.told {
+            Told::ByExitCode => runner(&self.line, &root),
+            Told::OnStdout(_) | Told::InFiles(..) => None,
+        };
+        match runner {
+            Some((row, files)) => Found { row, folder: root, command: None, files },
+            None => Found { row: &FRAMEWORK, folder: root, command: Some(self), files: Vec::new() },
+        }
+    }
+
+    pub fn invoke(&self, selection: &Selection) -> Result<Invocation, Unable> {
+        match selection {
+            Selection::All => {}
+            // The one test there is.
+            Selection::One(id) if *id == self.id() => {}
+            Selection::One(_) | Selection::Files(_) | Selection::List | Selection::Coverage => {
+                return Err(Unable::Unsupported("a command runs all of its tests, and nothing else"));
+            }
+        }
+        let mut invocation = Invocation::new(&self.line, Call::new(["sh", "-c", &self.line]));
+        if let Told::InFiles(pattern, _) = &self.told {
+            invocation.reports.push(ReportAt::Fresh(pattern.clone()));
+        }
+        Ok(invocation)
+    }
+
+    pub fn parse(&self, captured: &Captured) -> Report {
+        let mut report = match &self.told {
+            Told::ByExitCode => self.by_exit_code(captured),
+            Told::OnStdout(format) => {
+                let mut report = read(*format, &[captured.stdout.as_slice()], captured);
+                report.finished &= !captured.cut;
+                report
+            }
+            Told::InFiles(pattern, format) => {
+                let texts: Vec<&[u8]> = captured.reports.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+                let mut report = read(*format, &texts, captured);
+                if texts.is_empty() {
+                    report.finished = false;
+                    report.errors_outside.push(format!("the command wrote no report {pattern}"));
+                }
+                report
+            }
+        };
+        report.runner = FRAMEWORK.name.to_owned();
+        let not_started = matches!(captured.exit, Exit::Code(code) if NOT_STARTED.contains(&code));
+        if not_started && report.tests.iter().all(|test| test.id.starts_with(EXIT_CODE_ONLY)) {
+            report.decided = Some(Outcome::UsageError);
+        }
+        report.conclude();
+        report
+    }
+
+    /// The test that an exit code is.
+    fn id(&self) -> String {
+        format!("{EXIT_CODE_ONLY}{}", self.line)
+    }
+
+    fn by_exit_code(&self, captured: &Captured) -> Report {
+        let mut report = captured.report(FRAMEWORK.name, &[]);
+        let status = match captured.exit {
+            Exit::Code(0) => Status::Passed,
+            Exit::Code(_) => Status::Failed,
+            Exit::TimedOut => Status::TimedOut,
+            Exit::Signal(_) | Exit::NotStarted => Status::Crashed,
+        };
+        let mut test = Test::new(self.id(), status);
+        test.message = status.is_failure().then(|| captured.exit.to_string());
+        report.tests.push(test);
+        report.finished = matches!(captured.exit, Exit::Code(_));
+        report.flag(Flag::ExitCodeAlone);
+        report
+    }
+}
+
+/// What a `package.json` calls its tests, in a project that shows nothing else.
+pub(super) fn of_script(root: &Folder) -> Option<Found> {
+    // That of `npm init`, which fails without a test.
+    script(root).filter(|script| !script.contains("no test specified"))?;
+    let line = format!("{} run test", javascript::manager(root));
+    Some(Command { line, told: Told::ByExitCode }.found(root.clone()))
+}
+
+fn script(root: &Folder) -> Option<String> {
+    let package: Value = serde_json::from_str(root.text(javascript::MANIFEST)?).ok()?;
+    package.pointer("/scripts/test")?.as_str().map(str::to_owned)
+}
+
+/// The known runner that a line is a plain call of, and the test files it names.
+fn runner(line: &str, root: &Folder) -> Option<(&'static Framework, Vec<String>)> {
+    if SCRIPTS.contains(&line) {
+        // One that calls itself would never come to an end.
+        return runner(&script(root).filter(|script| !SCRIPTS.contains(&script.as_str()))?, root);
+    }
+    if line.contains(|letter| SHELL.contains(letter)) {
+        return None;
+    }
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let words = STARTERS.iter().find_map(|starter| words.strip_prefix(*starter)).unwrap_or(&words);
+    let calls = CALLS.iter().filter_map(|(call, name)| Some((words.strip_prefix(*call)?, *name)));
+    let (rest, name) = calls.min_by_key(|(rest, _)| rest.len())?;
+    let row = FRAMEWORKS.iter().find(|row| row.name == name)?;
+    let mut files = Vec::new();
+    for word in rest {
+        let path = word.trim_start_matches("./").trim_end_matches('/');
+        let is_everything = path == "." || TEST_FOLDERS.contains(&path);
+        if HARMLESS.iter().any(|known| glob::matches(known, word)) || (TAKES_PATHS.contains(&name) && is_everything) {
+            continue;
+        }
+        if word.starts_with('-') || !TAKES_PATHS.contains(&name) || !(row.is_test_file)(path) {
+            return None;
+        }
+        files.push(path.to_owned());
+    }
+    Some((row, files))
+}
+
+fn is_test_file(path: &str) -> bool {
+    let in_tests = path.split('/').rev().skip(1).any(|folder| TEST_FOLDERS.contains(&folder));
+    in_tests || FRAMEWORKS.iter().any(|row| (row.is_test_file)(path))
+}
+
+fn read(format: Format, texts: &[&[u8]], captured: &Captured) -> Report {
+    let mut report = captured.report(FRAMEWORK.name, &[]);
+    match format {
+        Format::Junit => {
+            let documents: Vec<_> = texts.iter().map(|bytes| junit::parse(bytes)).collect();
+            junit::add(&mut report, &junit::ANY, &documents, |file| captured.relative(file));
+            report.load_errors.iter_mut().for_each(python::explain);
+        }
+        Format::Tap => tap::add(&mut report, &texts.iter().map(|bytes| tap::parse(bytes)).collect::<Vec<_>>()),
+        Format::JestJson => {
+            report = each(texts, report, |bytes| javascript::json::jest(captured, FRAMEWORK.name, bytes));
+        }
+        Format::MochaJson => {
+            report = each(texts, report, |bytes| javascript::json::mocha(captured, FRAMEWORK.name, bytes));
+        }
+        Format::GoJson => report = go::parse(&Captured { stdout: texts.concat(), cut: false, ..captured.clone() }),
+    }
+    report
+}
+
+/// One report of several texts, each of which has to be whole; `none` where there is not one.
+fn each(texts: &[&[u8]], none: Report, read: impl Fn(&[u8]) -> Report) -> Report {
+    let reports = texts.iter().map(|bytes| {
+        let mut report = read(bytes);
+        // That a text is no report says nothing of how the command was called.
+        report.decided = report.decided.filter(|&outcome| outcome != Outcome::UsageError);
+        report.conclude();
+        report
+    });
+    if texts.is_empty() { none } else { Report::merge(reports.collect()) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! cargo-nextest, for projects that configure it: read from its JUnit XML under a profile of ours. What does not compile
+//! is told by cargo's own messages; tests that are ignored and doc tests, which nextest leaves out, are asked for after
+//! it. Ids are those of [`cargo`].
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::captured::{Captured, StepEnd};
+use super::cargo::{self, build, doc_prefix, id_prefix, libtest};
+use super::facts::{Evidence, Facts, Folder, Reach};
+use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::{Framework, How, Process};
+use crate::coverage::Format;
+use crate::format::{bounded_tail, junit};
+use crate::report::{Exit, Outcome, Report, Stage, Status, Test};
+use build::TargetKind;
+
+pub const FRAMEWORK: Framework = Framework {
+    name: "nextest",
+    how: How::Process(Process { invoke, parse, list }),
+    looks_for: "Cargo.toml and .config/nextest.toml",
+    detect,
+    reads: |_| false,
+    reach: Reach::Tree,
+    tools: &["cargo", "cargo-nextest", "cargo-llvm-cov"],
+    is_id: cargo::FRAMEWORK.is_id,
+    is_test_file: cargo::FRAMEWORK.is_test_file,
+    is_runner_config: cargo::FRAMEWORK.is_runner_config,
+    litter: cargo::FRAMEWORK.litter,
+};
+
+/// What makes a project one of nextest's.
+pub const CONFIG: &str = ".config/nextest.toml";
+
+/// A profile of the same name in the project would win over ours.
+const PROFILE: &str = "redgreen-4c1f9a7e";
+const REPORT: &str = "report.xml";
+/// Output is kept of tests that pass too: libtest's own word in it tells them from one that ended its process.
+const SETTINGS: Injected = Injected {
+    path: "nextest.toml",
+    text: "[profile.redgreen-4c1f9a7e]\nretries = 0\nfail-fast = false\n\n[profile.redgreen-4c1f9a7e.junit]\n\
+           path = \"@SCRATCH@/report.xml\"\nstore-success-output = true\nstore-failure-output = true\n",
+};
+
+const LCOV: &str = "lcov.info";
+/// With those that are ignored, which otherwise match no filter.
+const LISTING: &[&str] = &["--run-ignored", "all", "--message-format", "json"];
+const BUILD: &str = "build";
+const LIST: &str = "list";
+const DOC: &str = "doc";
+const DECIDES: &[(i32, Outcome)] = &[
+    (2, Outcome::UsageError),
+    (4, Outcome::NoTests),
+    (94, Outcome::UsageError),
+    (96, Outcome::UsageError),
+    (101, Outcome::DidNotCompile),
+    (102, Outcome::UsageError),
+    (104, Outcome::Crashed),
+    (105, Outcome::Errored),
+];
+
+/// How nextest names the kinds of targets within a binary's id; a library has the package's name alone.
+const KINDS: &[(&str, TargetKind, &str)] = &[
+    ("bin/", TargetKind::Bin, "/bin/"),
+    ("example/", TargetKind::Example, "/examples/"),
+    ("bench/", TargetKind::Bench, "/benches/"),
+    ("", TargetKind::Test, "/tests/"),
+];
+
+fn detect(folder: &Folder) -> Evidence {
+    if folder.has("Cargo.toml") && folder.has(CONFIG) { Evidence::Sure } else { Evidence::None }
+}
+
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+    let (Some(cargo), Some(_)) = (facts.tool("cargo"), facts.tool("cargo-nextest")) else {
+        return Err(Unable::Missing(Missing {
+            what: "cargo-nextest is not installed".to_owned(),
+            evidence: format!("the project has a {CONFIG}, and no cargo-nextest was found on PATH"),
+            next: "cargo install --locked cargo-nextest".to_owned(),
+        }));
+    };
+    let step = |name, call| Step { name, call };
+    let settings = format!("redgreen:{}", facts.scratch(SETTINGS.path));
+    let common = ["--workspace", "--tool-config-file", &settings, "--profile", PROFILE];
+    let mut invocation = Invocation::new("cargo nextest run", Call::default());
+    invocation.inject.push(SETTINGS);
+    invocation.before.push(step(BUILD, Call::new([cargo]).args(cargo::BUILD.iter().copied())));
+    let list = Call::new([cargo, "nextest", "list"]).args(common).args(LISTING.iter().copied());
+    let (chosen, doc) = match selection {
+        Selection::List => {
+            invocation.call = list;
+            return Ok(invocation);
+        }
+        Selection::All | Selection::Coverage => (Vec::new(), Some("--workspace".to_owned())),
+        Selection::Files(paths) => (targets(paths), None),
+        Selection::One(id) => match doc_package(id) {
+            // A doc test's id has no line, so that rustdoc cannot be told to run it alone.
+            Some(package) => (vec!["-E".to_owned(), "none()".to_owned()], Some(format!("--package={package}"))),
+            None => (vec!["-E".to_owned(), expression(id)], None),
+        },
+    };
+    invocation.reports.push(ReportAt::Scratch(REPORT.to_owned()));
+    invocation.after.push(step(LIST, list.args(chosen.iter().cloned())));
+    if let Some(packages) = doc {
+        invocation.inject.push(cargo::RUSTDOC);
+        let call = Call::new([cargo, "test", "--doc", "--no-fail-fast", &packages, "--"]);
+        let call = call.args(cargo::JSON.iter().copied()).env("RUSTDOC", facts.scratch(cargo::RUSTDOC.path));
+        invocation.after.push(step(DOC, call));
+    }
+    if *selection == Selection::Coverage {
+        let installed = facts.tool("cargo-llvm-cov").is_some();
+        invocation.after.push(step("coverage", cargo::llvm_cov(installed, &["nextest"], &facts.scratch(LCOV))?));
+        invocation.coverage = Some(CoverageAt::new(LCOV, Format::Lcov));
+    }
+    invocation.call = Call::new([cargo, "nextest", "run"]).args(common).args(["--no-fail-fast"]).args(chosen);
+    Ok(invocation)
+}
+
+/// Chooses the targets of files that are one each; all, when a file is only part of one.
+fn targets(paths: &[String]) -> Vec<String> {
+    let target = |path: &String| {
+        let (folder, name) = path.rsplit_once('/')?;
+        let alone = folder == "tests" || (folder.ends_with("/tests") && !folder.contains("src"));
+        let target = name.strip_suffix(".rs").filter(|_| alone)?;
+        Some(format!("--test={target}"))
+    };
+    paths.iter().map(target).collect::<Option<_>>().unwrap_or_default()
+}
+
+fn doc_package(id: &str) -> Option<&str> {
+    id.split_once("::")?.0.strip_suffix("/doc")
+}
+
+/// `demo/tests/calc::adds` as a filter of nextest's. A binary that does not exist is an error.
+fn expression(id: &str) -> String {
+    let (target, test) = id.split_once("::").unwrap_or((id, ""));
+    let of_kind = |&(mark, _, between): &(&str, TargetKind, &str)| {
+        let (package, name) = target.split_once(between)?;
+        Some(format!("{package}::{mark}{name}"))
+    };
+    let binary = KINDS.iter().find_map(of_kind).unwrap_or_else(|| target.to_owned());
+    format!("binary_id(={}) and test(={})", escaped(&binary), escaped(test))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace(')', "\\)").replace(',', "\\,")
+}
+
+/// What the ids of a binary's tests begin with, from nextest's own id of it.
+fn prefix(binary: &str) -> String {
+    let Some((package, target)) = binary.split_once("::") else { return binary.to_owned() };
+    let of_kind = |&(mark, kind, _): &(&str, TargetKind, &str)| Some((kind, target.strip_prefix(mark)?));
+    let (kind, name) = KINDS.iter().find_map(of_kind).unwrap_or((TargetKind::Test, target));
+    id_prefix(package, kind, name)
+}
+
+fn parse(captured: &Captured) -> Report {
+    let mut report = captured.report(FRAMEWORK.name, DECIDES);
+    if let Some(step) = captured.failed_step() {
+        let build = build::parse(&step.stdout, &String::from_utf8_lossy(&step.stderr), step.exit);
+        return Report { runner: report.runner, ..cargo::report(build, Vec::new()) };
+    }
+    if let (Some(Outcome::DidNotCompile), [_, ..]) = (report.decided, captured.steps.as_slice()) {
+        // It did compile: this is a target that does not exist.
+        report.decided = Some(Outcome::UsageError);
+    }
+    let mut documents: Vec<junit::Document> = captured.files(".xml").map(junit::parse).collect();
+    let cases = documents.iter_mut().flat_map(|document| &mut document.cases);
+    cases.for_each(|case| case.classname = prefix(&case.classname));
+    junit::add(&mut report, &junit::NEXTEST, &documents, |path| captured.relative(path));
+    place(&mut report, &documents);
+    let listed = captured.step_after(LIST).and_then(Listed::read).unwrap_or_default();
+    listed.complete(&mut report);
+    if let Some(step) = captured.step_after(DOC) {
+        add_doc_tests(&mut report, step, &listed);
+    }
+    match report.decided {
+        // There are no other tests than those that are ignored, or in the documentation.
+        Some(Outcome::NoTests) if !report.tests.is_empty() => {
+            report.decided = None;
+            let doc = captured.step_after(DOC).map_or(Exit::Code(0), |step| step.exit);
+            (report.exit, report.finished) = (doc, true);
+        }
+        Some(Outcome::DidNotCompile) => report.stage(Stage::Build, false),
+        Some(Outcome::NoTests) | None => {}
+        Some(_) => report.errors_outside.push(bounded_tail(&String::from_utf8_lossy(&captured.stderr))),
+    }
+    report.conclude();
+    report
+}
+
+/// What a failure says is in its text, as libtest would have printed it.
+fn place(report: &mut Report, documents: &[junit::Document]) {
+    let cases = documents.iter().flat_map(|document| &document.cases);
+    let failed = cases.filter_map(|case| Some((case, case.failure.as_deref()?)));
+    let texts: BTreeMap<String, &str> = failed
+        .map(|(case, fault)| (format!("{}::{}", case.classname, case.name.as_deref().unwrap_or_default()), fault))
+        .map(|(id, fault)| (id, fault.text.head.as_str()))
+        .collect();
+    for test in &mut report.tests {
+        if let Some(text) = texts.get(&test.id).filter(|text| text.contains(libtest::PANICKED)) {
+            libtest::explain(test, text);
+        }
+    }
+}
+
+fn add_doc_tests(report: &mut Report, step: &StepEnd, listed: &Listed) {
+    let words = String::from_utf8_lossy(&step.stderr);
+    // Cargo names each library before its tests.
+    let crates: Vec<&str> = words.lines().filter_map(|line| line.trim_start().strip_prefix("Doc-tests ")).collect();
+    let suites = libtest::suites(&step.stdout);
+    if crates.is_empty() && (step.exit == Exit::Code(0) || words.contains("no library targets found")) {
+        return;
+    }
+    report.finished &= crates.len() == suites.len();
+    for (library, suite) in crates.into_iter().zip(suites) {
+        let doc = libtest::parse_doc(
+            &doc_prefix(listed.package_of(library)),
+            libtest::Seen { exit: step.exit, stdout: suite, cut: false },
+        );
+        report.finished &= doc.finished;
+        doc.flags.into_iter().for_each(|flag| report.flag(flag));
+        report.tests.extend(doc.tests);
+    }
+    report.exit = Exit::worse(report.exit, step.exit);
+}
+
+/// What `cargo nextest list` says.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Listed {
+    rust_suites: BTreeMap<String, Suite>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Suite {
+    package_name: String,
+    binary_name: String,
+    kind: String,
+    #[serde(default)]
+    testcases: BTreeMap<String, Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Case {
+    ignored: bool,
+    filter_match: Match,
+}
+
+#[derive(Deserialize)]
+struct Match {
+    status: String,
+}
+
+impl Listed {
+    fn read(step: &StepEnd) -> Option<Self> {
+        serde_json::from_slice(&step.stdout).ok().filter(|_| step.exit == Exit::Code(0))
+    }
+
+    fn tests(&self) -> impl Iterator<Item = (String, &Case)> {
+        self.rust_suites.iter().flat_map(|(binary, suite)| {
+            let prefix = prefix(binary);
+            suite.testcases.iter().map(move |(name, case)| (format!("{prefix}::{name}"), case))
+        })
+    }
+
+    /// Adds what the report lacks: what was to be run, and what is ignored.
+    fn complete(&self, report: &mut Report) {
+        if self.rust_suites.is_empty() {
+            return;
+        }
+        let chosen = self.tests().filter(|(_, case)| case.filter_match.status == "matches");
+        let (ignored, planned): (Vec<_>, Vec<_>) = chosen.partition(|(_, case)| case.ignored);
+        report.planned = Some(planned.into_iter().map(|(id, _)| id).collect());
+        report.tests.extend(ignored.into_iter().map(|(id, _)| Test::new(id, Status::Skipped)));
+    }
+
+    /// The package of a library.
+    fn package_of<'a>(&'a self, library: &'a str) -> &'a str {
+        let is = |suite: &&Suite| suite.binary_name == library && matches!(suite.kind.as_str(), "lib" | "proc-macro");
+        self.rust_suites.values().find(is).map_or(library, |suite| suite.package_name.as_str())
+    }
+}
+
+fn list(captured: &Captured) -> Vec<String> {
+    let listed: Option<Listed> = serde_json::from_slice(&captured.stdout).ok();
+    listed.iter().flat_map(|listed| listed.tests().map(|(id, _)| id)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! `redgreen doctor`.
+
+use anyhow::Result;
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops;
+use crate::ops::doctor::{self, Check, Finding};
+use crate::view::{self, BAD, DOUBT, GOOD, HINT, QUIET, paint};
+
+/// A name and a mark stand before the words.
+const NAME_WIDTH: usize = 10;
+const SAW_LINES_MAX: usize = 40;
+
+/// Check whether a run could start here, by doing what a run does
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Runs the tests in this checkout a few times: all, one, one that does not exist, with coverage.\n\
+                        Exit codes: 0 a run could start, 4 it could not.\n\n\
+                        Examples:\n  redgreen doctor\n  redgreen doctor --json"
+)]
+pub(super) struct Args {}
+
+impl Args {
+    #[expect(clippy::unused_self, reason = "every verb is performed alike")]
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let mut tell = |what: &str| desk.printer.talk(&paint(QUIET, &format!("{what}\n")));
+        let doctor = doctor::doctor(&desk.folder, &desk.environment, &desk.stop, &mut tell)?;
+        let mut text: String = doctor.checks.iter().map(one).collect();
+        let bad = doctor.checks.iter().filter(|check| check.finding == Finding::Bad).count();
+        if doctor.ready {
+            text.push_str(&format!("{}\n{}", paint(GOOD, "a run could start"), view::next_line(ops::BEGIN)));
+        } else {
+            let words = format!("no run could start: {} to put right", view::count(bad, "thing"));
+            text.push_str(&format!("{}\n{}", paint(BAD, &words), view::next_line("redgreen doctor")));
+        }
+        desk.printer.answer(&text, &doctor);
+        Ok(if doctor.ready { Code::Done } else { Code::Environment })
+    }
+}
+
+fn one(check: &Check) -> String {
+    let (style, mark) = match check.finding {
+        Finding::Good => (GOOD, "ok  "),
+        Finding::Note => (DOUBT, "note"),
+        Finding::Bad => (BAD, "bad "),
+    };
+    let below = format!("\n{:width$}", "", width = NAME_WIDTH + 6);
+    let saw = view::clip(&check.saw, SAW_LINES_MAX).replace('\n', &below);
+    let mut text = format!(
+        "{} {:<NAME_WIDTH$} {saw}{below}{}",
+        paint(style, mark),
+        check.name,
+        paint(QUIET, &format!("how  {}", check.ran))
+    );
+    if let Some(fix) = &check.fix {
+        text.push_str(&format!("{below}{}  {fix}", paint(HINT, "fix")));
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,51 @@
+//! How fast reports are read, and that what is kept of them does not grow with what tests print.
+
+use std::fmt::Write;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use redgreen_core::format::junit;
+
+use super::{Measure, median_ms};
+use crate::process;
+
+/// What a test that says much prints.
+const PRINTED_BYTES: usize = 1 << 20;
+
+/// JUnit's XML of about this size: cases that say nothing, and cases that say much.
+pub(super) fn measures(bytes: usize, turns: usize) -> Vec<Measure> {
+    let tiny = document(bytes, "");
+    let printed = format!("<system-out>{}</system-out>", "a line of output &amp; more\n".repeat(PRINTED_BYTES / 28));
+    let chatty = document(bytes, &printed);
+    vec![measure("JUnit XML, tiny cases", &tiny, turns), measure("JUnit XML, cases of 1 MiB", &chatty, turns)]
+}
+
+fn document(bytes: usize, inside: &str) -> String {
+    let mut text = "<testsuites><testsuite name=\"bench\">\n".to_owned();
+    let mut number = 0;
+    while text.len() < bytes {
+        number += 1;
+        // Writing to a String cannot fail.
+        writeln!(text, "<testcase classname=\"a\" name=\"t{number}\" time=\"0.001\">{inside}</testcase>").ok();
+    }
+    text.push_str("</testsuite></testsuites>\n");
+    text
+}
+
+fn measure(name: &str, document: &str, turns: usize) -> Measure {
+    // The first time is for the memory: later ones use what this one gave back.
+    let memory_bytes = process::peak_memory_during(|| drop(black_box(junit::parse(document.as_bytes()))));
+    let samples: Vec<Duration> = (0..turns)
+        .map(|_| {
+            let started = Instant::now();
+            let read = junit::parse(document.as_bytes());
+            let took = started.elapsed();
+            drop(black_box(read));
+            took
+        })
+        .collect();
+    let median = median_ms(samples);
+    #[expect(clippy::cast_precision_loss, reason = "a size of a few megabytes")]
+    let rate = document.len() as f64 / 1e3 / median;
+    Measure { megabytes_per_second: Some(rate), memory_bytes, ..Measure::new(name, median) }
+}

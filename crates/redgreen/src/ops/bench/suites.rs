@@ -1,0 +1,83 @@
+//! redgreen's own share of `redgreen test`: a large suite of tests that do next to nothing, beside the bare runner.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::{LIMITS, Length, Measure, in_turns};
+use crate::config::Environment;
+use crate::process::{Program, Stop};
+
+const TESTS_PER_FILE: usize = 100;
+
+/// A suite of each kind. Ours and the bare runner have a copy each: they would remove or use what the other cached.
+pub(super) fn measures(
+    folder: &Path,
+    length: Length,
+    environment: &Environment,
+    ours: &Program,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>> {
+    let (tests, turns) = length.suite();
+    let mut measures = Vec::new();
+    let mut compare = |name: &str, bare: Program, files: &[(String, String)]| -> Result<()> {
+        let project = |copy: &str| write(&folder.join(format!("{name}-{copy}")), files);
+        let (own, other) = (project("ours")?, project("bare")?);
+        let ours = ours.clone().arg("-C").arg(&own).arg("test").cwd(&own);
+        let medians = in_turns(&[ours, bare.cwd(&other)], turns, stop)?;
+        if let [own, other] = medians.as_slice() {
+            let name = format!("test, {tests} of {name}");
+            measures.push(Measure::new(name, *own).against("the bare runner", *other));
+        }
+        Ok(())
+    };
+    let python = environment.virtual_env.as_ref().map_or(PathBuf::from("python3"), |venv| venv.join("bin/python"));
+    let python = Program::new(python);
+    // Without an interpreter it cannot be started, which is the same to us.
+    let has_pytest = python.clone().args(["-c", "import pytest"]).output(LIMITS, stop);
+    if has_pytest.is_ok_and(|output| output.success()) {
+        tell(&format!("{tests} tests of pytest"));
+        compare("pytest", python.args(["-m", "pytest"]), &pytest(tests))?;
+    } else {
+        tell("nothing of pytest, which is not installed");
+    }
+    tell(&format!("{tests} tests of cargo"));
+    compare("cargo", Program::new("cargo").args(["test", "--workspace", "--no-fail-fast"]), &cargo(tests))?;
+    Ok(measures)
+}
+
+fn pytest(tests: usize) -> Vec<(String, String)> {
+    let mut files = vec![("pytest.ini".to_owned(), "[pytest]\n".to_owned())];
+    for file in 0..tests.div_ceil(TESTS_PER_FILE) {
+        let body = (0..TESTS_PER_FILE).fold(String::new(), |mut text, number| {
+            writeln!(text, "def test_{number}():\n    assert {number} + 1 == {}\n", number + 1).ok();
+            text
+        });
+        files.push((format!("test_{file}.py"), body));
+    }
+    files
+}
+
+fn cargo(tests: usize) -> Vec<(String, String)> {
+    let manifest = "[package]\nname = \"many\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
+    let body = (0..tests).fold(String::new(), |mut text, number| {
+        writeln!(text, "#[test]\nfn test_{number}() {{}}").ok();
+        text
+    });
+    [("Cargo.toml", manifest), ("src/lib.rs", ""), ("tests/many.rs", &body)]
+        .map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .to_vec()
+}
+
+fn write(folder: &Path, files: &[(String, String)]) -> Result<PathBuf> {
+    for (path, text) in files {
+        let path = folder.join(path);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+        fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(folder.to_owned())
+}

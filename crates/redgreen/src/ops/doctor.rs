@@ -1,0 +1,140 @@
+//! `redgreen doctor`: whether a run could start here, proved by doing what a run does. Every check says what was run,
+//! what was seen and, where that is wrong, the command that puts it right.
+
+mod suite;
+mod surroundings;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Error, Result};
+use serde::Serialize;
+
+use crate::config::{self, Environment, File};
+use crate::failure::Failure;
+use crate::git::Git;
+use crate::process::{Interrupted, Stop};
+use crate::runner::{self, Settings};
+
+const FIX_TOML: &str = "redgreen init --print";
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Doctor {
+    pub version: u32,
+    /// A run could start.
+    pub ready: bool,
+    pub checks: Vec<Check>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    pub name: &'static str,
+    pub finding: Finding,
+    /// What was run or looked at.
+    pub ran: String,
+    pub saw: String,
+    /// The command that puts it right.
+    pub fix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    Good,
+    /// A run can start, and something could be better.
+    Note,
+    /// No run can start.
+    Bad,
+}
+
+/// Makes every check; `tell` hears what takes time before it begins. Only Ctrl-C and a folder that does not exist are
+/// errors.
+pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut dyn FnMut(&str)) -> Result<Doctor> {
+    if !start.is_dir() {
+        return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
+    }
+    let git = Git::open(start);
+    let mut checks = surroundings::repository(&git);
+    let root = git.map_or_else(|_| start.to_owned(), |git| git.root);
+    let read = File::read(&root).and_then(|file| file.policy(environment).map(|policy| (file, policy)));
+    let ran = format!("read {}", config::FILE);
+    let (file, policy) = match read {
+        Ok(read) => {
+            let there = root.join(config::FILE).is_file();
+            let saw = if there { "every key is known, every limit in range" } else { "there is none: defaults hold" };
+            checks.push(Check::good("settings", ran, saw));
+            read
+        }
+        Err(error) => {
+            checks.push(Check::bad("settings", ran, &error, FIX_TOML));
+            Default::default()
+        }
+    };
+    match runner::suite(&root, &file.test) {
+        Ok(suite) => {
+            for (name, folder, known_by) in suite.evidence() {
+                let place = if folder.is_empty() { "the root" } else { folder };
+                checks.push(Check::good("framework", format!("looked for {known_by}"), format!("{name} in {place}")));
+            }
+            let settings = Settings {
+                timeout: Duration::from_millis(policy.red_timeout_ms),
+                cargo_target_dir: None,
+                virtual_env: environment.virtual_env.clone(),
+                path: environment.path.clone(),
+                variables: Vec::new(),
+            };
+            for part in suite.parts() {
+                checks.extend(suite::Visit { root: &root, suite: &part, settings: &settings, stop }.checks(tell)?);
+            }
+        }
+        Err(error) => checks.push(Check::bad("framework", "searched the folders", &error, "redgreen test")),
+    }
+    checks.extend(surroundings::linters(&file, &root, environment));
+    tell("looking for agents and sandboxes");
+    checks.push(surroundings::script(&file, &root, environment));
+    checks.push(surroundings::agents(environment, stop)?);
+    checks.push(surroundings::sandbox(environment, stop)?);
+    checks.push(surroundings::worktrees(&file, environment));
+    let ready = checks.iter().all(|check| check.finding != Finding::Bad);
+    Ok(Doctor { version: 1, ready, checks })
+}
+
+impl Check {
+    fn good(name: &'static str, ran: impl Into<String>, saw: impl Into<String>) -> Self {
+        Self { name, finding: Finding::Good, ran: ran.into(), saw: saw.into(), fix: None }
+    }
+
+    /// What could be better, and nobody has to do anything about.
+    fn note(name: &'static str, ran: impl Into<String>, saw: impl Into<String>) -> Self {
+        Self { finding: Finding::Note, ..Self::good(name, ran, saw) }
+    }
+
+    fn wrong(name: &'static str, ran: impl Into<String>, saw: impl Into<String>) -> Self {
+        Self { finding: Finding::Bad, ..Self::good(name, ran, saw) }
+    }
+
+    fn fix(self, command: impl Into<String>) -> Self {
+        Self { fix: Some(command.into()), ..self }
+    }
+
+    /// What an error says, with its own fix where it has one.
+    fn bad(name: &'static str, ran: impl Into<String>, error: &Error, fix: &str) -> Self {
+        match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+            Some(failure) => {
+                let saw = std::iter::once(&failure.what).chain(&failure.evidence).map(String::as_str);
+                Self::wrong(name, ran, saw.collect::<Vec<_>>().join("\n")).fix(failure.next.as_deref().unwrap_or(fix))
+            }
+            None => Self::wrong(name, ran, format!("{error:#}")).fix(fix),
+        }
+    }
+}
+
+/// A check that could not be made is a finding; the user's wish to stop is not.
+fn unless_stopped<T>(result: Result<T>) -> Result<Result<T>> {
+    match result {
+        Err(error) if error.chain().any(|cause| cause.is::<Interrupted>()) => Err(error),
+        other => Ok(other),
+    }
+}

@@ -1,0 +1,193 @@
+//! One framework, proved by running it: all tests, one alone, a name that does not exist, the list, the lines reached.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use redgreen_core::framework::invoke::Selection;
+use redgreen_core::report::{Outcome, Report, Status, Test};
+
+use super::{Check, Finding, unless_stopped};
+use crate::config;
+use crate::process::Stop;
+use crate::runner::{Settings, Suite};
+
+/// How many failing tests of the baseline are named.
+const NAMED_MAX: usize = 3;
+/// What is shown of the words of a runner that did not get anywhere.
+const WORDS_LINES_MAX: usize = 5;
+/// No test has this in its name.
+const NO_SUCH: &str = "_redgreen_finds_no_such_test";
+
+pub(super) struct Visit<'a> {
+    pub(super) root: &'a Path,
+    pub(super) suite: &'a Suite,
+    pub(super) settings: &'a Settings,
+    pub(super) stop: &'a Stop,
+}
+
+impl Visit<'_> {
+    pub(super) fn checks(&self, tell: &mut dyn FnMut(&str)) -> Result<Vec<Check>> {
+        let name = self.suite.describe();
+        tell(&format!("running every test of {name}"));
+        let report = match unless_stopped(self.run(&Selection::All))? {
+            Ok(report) => report,
+            Err(error) => return Ok(vec![Check::bad("suite", name, &error, "redgreen test")]),
+        };
+        let baseline = self.baseline(&report);
+        let broken = baseline.finding == Finding::Bad;
+        let mut checks = vec![baseline];
+        if broken {
+            return Ok(checks);
+        }
+        match known(&report) {
+            Some(test) if !self.suite.concerns(&Selection::One(test.id.clone())) => {
+                checks.push(Check::note("one test", self.ran(&report), "it runs no test alone; runs do without"));
+            }
+            Some(test) => {
+                tell(&format!("running one test of {name}, then one that does not exist"));
+                checks.push(self.one(&test.id)?);
+                checks.push(self.none(&format!("{}{NO_SUCH}", test.id))?);
+            }
+            None => checks.push(Check::note("one test", self.ran(&report), "there is no test that could be run alone")),
+        }
+        tell(&format!("listing the tests of {name}, then measuring the lines they reach"));
+        checks.push(self.list(&report)?);
+        checks.push(self.coverage()?);
+        Ok(checks)
+    }
+
+    fn run(&self, selection: &Selection) -> Result<Report> {
+        self.suite.run(self.root, selection, self.settings, self.stop)
+    }
+
+    /// The command, how it ended, and the folder where that is not the root.
+    fn ran(&self, report: &Report) -> String {
+        let seconds = Duration::from_millis(report.wall_ms).as_secs_f64();
+        let folder = self.suite.evidence().map(|(_, folder, _)| folder).find(|folder| !folder.is_empty());
+        let place = folder.map_or_else(String::new, |folder| format!(" in {folder}"));
+        format!("{}{place} ({}, {seconds:.1} s)", report.command, report.exit)
+    }
+
+    fn baseline(&self, report: &Report) -> Check {
+        let counts = report.counts();
+        let mut saw = format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
+        if counts.load_errors > 0 {
+            saw.push_str(&format!(", {} not loaded", counts.load_errors));
+        }
+        for error in report.load_errors.iter().take(NAMED_MAX) {
+            let file = error.file.as_deref().unwrap_or("the build");
+            let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
+            saw.push_str(&format!("\n{file}{line}: {}", error.message.lines().next().unwrap_or_default()));
+        }
+        let failing = report.tests.iter().filter(|test| test.status.is_failure());
+        for test in failing.take(NAMED_MAX) {
+            let how = if matches!(test.status, Status::TimedOut | Status::Crashed) {
+                "did not end"
+            } else {
+                "fails before any work"
+            };
+            saw.push_str(&format!("\n{how}: {}", test.id));
+        }
+        let check = match report.outcome {
+            Outcome::Passed | Outcome::Skipped => {
+                return Check::good("suite", self.ran(report), format!("green: {saw}"));
+            }
+            Outcome::NoTests => return Check::good("suite", self.ran(report), "no test yet"),
+            Outcome::Failed | Outcome::Errored => Check::note("suite", self.ran(report), format!("red: {saw}")),
+            Outcome::DidNotCompile if !report.tests.is_empty() => {
+                Check::note("suite", self.ran(report), format!("red: {saw}"))
+            }
+            Outcome::DidNotCompile => Check::wrong("suite", self.ran(report), format!("does not load: {saw}")),
+            Outcome::Crashed => {
+                let saw = format!("did not come to its end: {saw}\n{}", last_words(report));
+                Check::wrong("suite", self.ran(report), saw)
+            }
+            Outcome::UsageError => {
+                Check::wrong("suite", self.ran(report), format!("the runner refused to start\n{}", last_words(report)))
+            }
+            Outcome::TimedOut => {
+                let limit = self.settings.timeout;
+                let saw = format!("not done after {:.0} s, the limit timeout.red\n{saw}", limit.as_secs_f64());
+                let more = limit.as_secs().max(1) * 5;
+                return Check::wrong("suite", self.ran(report), saw)
+                    .fix(format!("find what hangs: redgreen test; or set timeout.red = {more} in {}", config::FILE));
+            }
+        };
+        check.fix("redgreen test")
+    }
+
+    fn one(&self, id: &str) -> Result<Check> {
+        let report = match unless_stopped(self.run(&Selection::One(id.to_owned())))? {
+            Ok(report) => report,
+            Err(error) => return Ok(Check::bad("one test", id, &error, "redgreen test")),
+        };
+        let ran = format!("{} for {id}", self.ran(&report));
+        // A framework may say of the others that they were left out.
+        let seen: Vec<&Test> = report.tests.iter().filter(|test| !test.status.is_idle()).collect();
+        Ok(match seen.as_slice() {
+            [test] if test.id == id => Check::good("one test", ran, "exactly this one ran"),
+            seen => {
+                let saw = format!("{} tests ran instead of this one", seen.len());
+                Check::note("one test", ran, saw).fix(format!("redgreen test '{id}'"))
+            }
+        })
+    }
+
+    fn none(&self, id: &str) -> Result<Check> {
+        let report = match unless_stopped(self.run(&Selection::One(id.to_owned())))? {
+            Ok(report) => report,
+            Err(error) => return Ok(Check::bad("no test", id, &error, "redgreen test")),
+        };
+        let ran = format!("{} for {id}", self.ran(&report));
+        let seen = report.tests.iter().filter(|test| !test.status.is_idle()).count();
+        Ok(if seen == 0 && report.outcome != Outcome::Passed {
+            Check::good("no test", ran, "zero ran")
+        } else {
+            let saw = format!("{seen} tests ran for a name that does not exist");
+            Check::wrong("no test", ran, saw).fix(format!("redgreen test '{id}'"))
+        })
+    }
+
+    fn list(&self, report: &Report) -> Result<Check> {
+        let ran = format!("{}, listing only", self.suite.describe());
+        let listed = match unless_stopped(self.suite.list(self.root, self.settings, self.stop))? {
+            Ok(listed) => listed,
+            Err(error) => return Ok(Check::bad("list", ran, &error, "redgreen test --list")),
+        };
+        let (named, seen) = (listed.len(), report.tests.len());
+        Ok(if named == seen {
+            Check::good("list", ran, format!("{named} named, {seen} ran"))
+        } else if named == 0 {
+            Check::note("list", ran, "it names no test without running it; runs do without")
+        } else {
+            Check::note("list", ran, format!("{named} named, but {seen} ran")).fix("redgreen test --list")
+        })
+    }
+
+    fn coverage(&self) -> Result<Check> {
+        let ran = format!("{}, measuring lines", self.suite.describe());
+        Ok(match unless_stopped(self.suite.coverage(self.root, self.settings, self.stop))? {
+            Ok((_, Some(coverage))) => {
+                Check::good("coverage", ran, format!("{} of {} lines reached", coverage.hit(), coverage.found()))
+            }
+            Ok((_, None)) => Check::note("coverage", ran, "unknown: no tool measured it; runs do without"),
+            // Runs do without.
+            Err(error) => {
+                Check { finding: Finding::Note, ..Check::bad("coverage", ran, &error, "redgreen test --coverage") }
+            }
+        })
+    }
+}
+
+/// A test to be run alone: one that passes, or else any that ran.
+fn known(report: &Report) -> Option<&Test> {
+    let passed = report.tests.iter().find(|test| test.status == Status::Passed);
+    passed.or_else(|| report.tests.iter().find(|test| !test.status.is_idle()))
+}
+
+/// The end of what the runner printed.
+fn last_words(report: &Report) -> String {
+    let lines: Vec<&str> = report.output_tail.trim_end().lines().collect();
+    lines.get(lines.len().saturating_sub(WORDS_LINES_MAX)..).unwrap_or_default().join("\n")
+}

@@ -1,0 +1,185 @@
+//! What a run needs beside the tests: git, linters, agents, a sandbox, a place for worktrees.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{Check, unless_stopped};
+use crate::config::{self, Environment, File};
+use crate::git::Git;
+use crate::process::{Limits, Program, Stop};
+
+/// Agents that come as a program of this name.
+const AGENTS: &[&str] =
+    &["claude", "codex", "gemini", "opencode", "aider", "copilot", "cursor-agent", "goose", "qwen", "amp", "crush"];
+/// Ways to seal a program off, each with what proves that this machine lets us use it.
+const SANDBOXES: &[(&str, &[&str])] = &[
+    ("bubblewrap", &["bwrap", "--ro-bind", "/", "/", "--unshare-net", "true"]),
+    ("user namespaces", &["unshare", "--user", "--map-root-user", "--net", "true"]),
+];
+/// Where Linux says which security modules it has.
+const SECURITY_MODULES: &str = "/sys/kernel/security/lsm";
+/// For a program that only has to say who it is, or that it can.
+const PROBE: Limits = Limits { wall: Duration::from_secs(10), output_bytes_max: 64 << 10 };
+
+pub(super) fn repository(git: &Result<Git>) -> Vec<Check> {
+    let mut checks = vec![known("git", "git version", Git::version(), "install git 2.38 or newer")];
+    let git = match git {
+        Ok(git) => git,
+        Err(error) => {
+            checks.push(Check::bad("repository", "git rev-parse", error, "git init"));
+            return checks;
+        }
+    };
+    let state = git.head().and_then(|head| {
+        let (dirty, submodules) = (git.dirty_count()?, git.submodules()?);
+        let branch = head.branch.map_or_else(|| "no branch checked out".to_owned(), |name| format!("on {name}"));
+        let commit = head.commit.get(..8).unwrap_or(&head.commit).to_owned();
+        let changes = if dirty.is_clean() {
+            "clean".to_owned()
+        } else {
+            format!("{} staged, {} unstaged, {} untracked", dirty.staged, dirty.unstaged, dirty.untracked)
+        };
+        let mut saw = format!("{branch} at {commit}, {changes}");
+        if !submodules.is_empty() {
+            let absent = submodules.iter().filter(|submodule| submodule.store.is_none()).count();
+            saw.push_str(&format!(", {} submodules ({absent} not initialised)", submodules.len()));
+        }
+        if git.is_shallow() {
+            saw.push_str(", shallow");
+        }
+        Ok(saw)
+    });
+    checks.push(known("repository", "git status", state, "git status"));
+    checks.push(known("identity", "git var GIT_COMMITTER_IDENT", git.identity(), "git config user.name YOU"));
+    checks
+}
+
+/// One check for each linter that the settings name or the project has a configuration for.
+pub(super) fn linters(file: &File, root: &Path, environment: &Environment) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    for line in file.linters(root, environment) {
+        let program = line.split_whitespace().next().unwrap_or_default();
+        let ran = format!("looked for {program} on the PATH");
+        // What stands before a program's name is the shell's business.
+        let is_name = program.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.+".contains(letter));
+        checks.push(if !is_name || environment.has_program(program) {
+            Check::good("linter", ran, line)
+        } else {
+            Check::wrong("linter", ran, format!("{line}: {program} is not there"))
+                .fix(format!("install {program}, or correct lint.commands in {}", config::FILE))
+        });
+    }
+    for missing in file.linters_missing(root, environment) {
+        let ran = format!("looked for {} on the PATH", missing.program);
+        let saw =
+            format!("the project has a configuration for {}, which is not there; runs do without", missing.program);
+        checks.push(Check::note("linter", ran, saw).fix(missing.install));
+    }
+    if checks.is_empty() {
+        let saw = "none; GREEN and REFACTOR are judged by the tests alone";
+        checks.push(Check::good(
+            "linter",
+            format!("looked for lint.commands and configurations in {}", root.display()),
+            saw,
+        ));
+    }
+    checks
+}
+
+pub(super) fn script(file: &File, root: &Path, environment: &Environment) -> Check {
+    let script = environment.script.clone().or_else(|| file.agent.script.as_ref().map(|script| root.join(script)));
+    match script {
+        Some(script) if script.is_file() => {
+            Check::good("script", format!("looked for {}", script.display()), "the scripted agent has its turns")
+        }
+        Some(script) => Check::wrong(
+            "script",
+            format!("looked for {}", script.display()),
+            "the settings name it, and it is not there",
+        )
+        .fix(format!("correct agent.script in {} or REDGREEN_SCRIPT", config::FILE)),
+        None => Check::good(
+            "script",
+            "looked at agent.script and REDGREEN_SCRIPT",
+            "none is named; the scripted agent is given one by --script",
+        ),
+    }
+}
+
+/// Programs that are agents, and what they say they are. None is driven yet, so none is needed.
+pub(super) fn agents(environment: &Environment, stop: &Stop) -> Result<Check> {
+    let ran = format!("looked on the PATH for {}", AGENTS.join(", "));
+    let mut found = Vec::new();
+    for name in AGENTS.iter().filter(|name| environment.has_program(name)) {
+        let answer = unless_stopped(Program::new(*name).arg("--version").output(PROBE, stop))?;
+        let version = answer.map(|output| output.stdout_text().lines().next().unwrap_or_default().trim().to_owned());
+        found.push(format!(
+            "{name}: {}",
+            version.ok().filter(|line| !line.is_empty()).unwrap_or("no version told".into())
+        ));
+    }
+    if found.is_empty() {
+        return Ok(Check::good("agents", ran, "none; the scripted agent is built in"));
+    }
+    Ok(Check::good(
+        "agents",
+        format!("{ran}; --version"),
+        format!("{}\n(not driven by redgreen yet)", found.join("\n")),
+    ))
+}
+
+/// What could seal a test run off; nothing is sealed off yet, so that nothing is needed.
+pub(super) fn sandbox(environment: &Environment, stop: &Stop) -> Result<Check> {
+    let (mut ran, mut saw) = (Vec::new(), Vec::new());
+    for (name, words) in SANDBOXES {
+        let Some((program, args)) = words.split_first() else { continue };
+        if !environment.has_program(program) {
+            ran.push(format!("looked for {program} on the PATH"));
+            saw.push(format!("{name}: {program} is not installed"));
+            continue;
+        }
+        ran.push(words.join(" "));
+        let tried = unless_stopped(Program::new(*program).args(args.iter().copied()).output(PROBE, stop))?;
+        saw.push(match tried {
+            Ok(output) if output.success() => format!("{name}: works"),
+            Ok(output) => {
+                let words = output.stderr_text();
+                format!("{name}: not allowed here: {}", words.lines().next().unwrap_or_default())
+            }
+            Err(error) => format!("{name}: {error:#}"),
+        });
+    }
+    ran.push(format!("read {SECURITY_MODULES}"));
+    saw.push(match fs::read_to_string(SECURITY_MODULES) {
+        Ok(modules) if modules.split(',').any(|module| module.trim() == "landlock") => "Landlock: there".to_owned(),
+        Ok(_) => "Landlock: not in this kernel".to_owned(),
+        Err(_) => "Landlock: the system does not tell".to_owned(),
+    });
+    saw.push("(runs do without, so far)".to_owned());
+    Ok(Check::good("sandbox", ran.join("; "), saw.join("\n")))
+}
+
+/// Tried where the folder is, or would be; nothing is left there.
+pub(super) fn worktrees(file: &File, environment: &Environment) -> Check {
+    const FIX: &str = "REDGREEN_WORKTREES=/some/folder redgreen doctor";
+    let root = match config::worktree_root(file, environment) {
+        Ok(root) => root,
+        Err(error) => return Check::bad("worktrees", "looked for a place", &error, FIX),
+    };
+    let place = root.ancestors().find(|place| place.is_dir()).unwrap_or(&root);
+    let ran = format!("made a folder in {} and removed it", place.display());
+    match tempfile::Builder::new().prefix("redgreen-doctor-").tempdir_in(place) {
+        Ok(_) => Check::good("worktrees", ran, format!("they can be made in {}", root.display())),
+        Err(error) => Check::bad("worktrees", ran, &error.into(), FIX),
+    }
+}
+
+fn known(name: &'static str, ran: &str, answer: Result<String>, fix: &str) -> Check {
+    match answer {
+        Ok(saw) => Check::good(name, ran, saw),
+        Err(error) => Check::bad(name, ran, &error, fix),
+    }
+}

@@ -1,0 +1,112 @@
+//! `redgreen doctor`: says whether a run could start, what it looked at, and how to put right what is wrong.
+
+use serde_json::Value;
+
+use super::{Said, Story};
+
+/// The findings of every check of a name.
+fn findings(answer: &Value, name: &str) -> Vec<String> {
+    let checks = answer["checks"].as_array().unwrap();
+    let named = checks.iter().filter(|check| check["name"] == name);
+    named.map(|check| format!("{}: {}", check["finding"].as_str().unwrap(), check["saw"].as_str().unwrap())).collect()
+}
+
+#[track_caller]
+fn finds(said: &Said, name: &str, words: &str) {
+    let found = findings(&said.json(), name);
+    assert!(found.len() == 1 && found[0].contains(words), "{name}: {found:?} instead of {words:?}");
+}
+
+#[test]
+fn a_project_that_works_is_proved_to_work() {
+    let story = Story::new();
+    story.file("test_a.py", "def test_one():\n    pass\ndef test_two():\n    assert False\n");
+    story.commit("tests");
+    let before = story.belongings();
+    let said = story.redgreen("--json doctor").exits(0);
+    assert_eq!(said.json()["ready"], true);
+    finds(&said, "git", "good: git version 2.");
+    finds(&said, "repository", "good: on main at ");
+    finds(&said, "identity", "good: Ada <ada@example.com>");
+    finds(&said, "settings", "good: every key is known");
+    finds(&said, "framework", "good: pytest in the root");
+    finds(&said, "suite", "note: red: 1 passed, 1 failed, 0 skipped\nfails before any work: test_a.py::test_two");
+    finds(&said, "one test", "good: exactly this one ran");
+    finds(&said, "no test", "good: zero ran");
+    finds(&said, "list", "good: 2 named, 2 ran");
+    finds(&said, "worktrees", "good: ");
+    finds(&said, "linter", "good: none");
+    finds(&said, "agents", "good: ");
+    finds(&said, "sandbox", "user namespaces: ");
+    assert_eq!(findings(&said.json(), "coverage").len(), 1);
+    assert_eq!(before, story.belongings(), "the checkout is as it was");
+}
+
+#[test]
+fn what_is_wrong_comes_with_the_fix() {
+    let story = Story::bare_folder();
+    let said = story.redgreen("doctor").exits(4);
+    let said = said.says("is not in a git repository").says("fix  git init && git add -A");
+    said.says("no test framework found").says("no run could start: 2 things to put right");
+
+    story.redgreen("-C nowhere doctor").exits(4).says("there is no folder nowhere");
+
+    let story = Story::new();
+    story.file("redgreen.toml", "max-retrys = 3\n").file("conftest.py", "import nowhere\n");
+    story.git("config --unset user.email");
+    let said = story.redgreen("doctor").exits(4).says("did you mean `max-retries`?");
+    said.says("fix  git config user.name").says("the runner refused to start").says("No module named 'nowhere'");
+}
+
+#[test]
+fn what_only_running_can_show_is_shown() {
+    let story = Story::new();
+    story.file("test_a.py", "import time\ndef test_hangs():\n    time.sleep(600)\n");
+    story.file(
+        "redgreen.toml",
+        "[timeout]\nred = 4\n[agent]\nscript = \"nowhere.toml\"\n[lint]\ncommands = [\"nolint --all\"]\n",
+    );
+    let said = story.redgreen("doctor").exits(4).says("not done after 4 s").says("did not end: test_a.py::test_hangs");
+    let said = said.says("how  python -m pytest (timed out, ").says("timeout.red = 20 in redgreen.toml");
+    said.says("nolint is not there").says("fix  correct agent.script").says("3 things to put right");
+
+    story.file("redgreen.toml", "").file("test_a.py", "import os\ndef test_exits():\n    os._exit(0)\n");
+    story.redgreen("doctor").exits(4).says("did not come to its end").says("did not end: test_a.py::test_exits");
+
+    story.file("test_a.py", "def test_fails():\n    assert False\n").file("ruff.toml", "");
+    let said = story.redgreen("--json doctor").exits(0);
+    finds(&said, "one test", "good: exactly this one ran");
+    let story = story.env("PATH", "/usr/bin:/bin");
+    story.redgreen("doctor").says("fix  pip install ruff");
+}
+
+#[test]
+fn agents_on_the_path_are_asked_who_they_are() {
+    let story = Story::bare_folder();
+    let bin = story.place("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    for (name, text) in [("codex", "#!/bin/sh\necho codex-cli 9.9\n"), ("aider", "#!/bin/sh\nexit 1\n")] {
+        std::fs::write(bin.join(name), text).unwrap();
+        std::fs::set_permissions(bin.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let said = story.env("PATH", &path).redgreen("--json doctor").exits(4);
+    finds(&said, "agents", "codex: codex-cli 9.9\n");
+    finds(&said, "agents", "aider: no version told\n");
+}
+
+#[test]
+fn a_command_of_the_settings_is_what_is_proved() {
+    let story = Story::new();
+    story.file("redgreen.toml", "[test]\ncommand = \"true\"\n");
+    let said = story.redgreen("--json doctor").exits(0);
+    finds(&said, "framework", "good: command in the root");
+    finds(&said, "suite", "good: green: 1 passed");
+    finds(&said, "one test", "good: exactly this one ran");
+    finds(&said, "no test", "good: zero ran");
+    let report = "<testsuite><testcase name='a'/></testsuite>";
+    story
+        .file("redgreen.toml", "[test]\ncommand = \"cp one.xml out.xml\"\nreport = \"out.xml\"\n")
+        .file("one.xml", report);
+    finds(&story.redgreen("--json doctor").exits(0), "one test", "note: it runs no test alone");
+}

@@ -1,0 +1,237 @@
+//! `redgreen judge` on real repositories: what an honest step gets, and each way to cheat that a rule is there for. The
+//! rows are small changes to one feature; the codes say which rule has to notice.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Story;
+
+const STUB: &str = "def to_roman(n):\n    raise NotImplementedError\n";
+const TEST: &str = "from roman import to_roman\n\n\ndef test_one():\n    assert to_roman(1) == \"I\"\n\n\n\
+                    def test_four():\n    assert to_roman(4) == \"IV\"\n    assert to_roman(9) == \"IX\"\n";
+const CODE: &str = "def to_roman(n):\n    out = \"\"\n    for value, sign in [(10, \"X\"), (9, \"IX\"), (5, \"V\"), \
+                    (4, \"IV\"), (1, \"I\")]:\n        while n >= value:\n            out += sign\n            \
+                    n -= value\n    return out\n";
+
+/// A project with a stub, an old test, and nothing else.
+fn project() -> Story {
+    let story = Story::new();
+    story.file("roman.py", STUB).file("old.py", "def double(n):\n    return 2 * n\n");
+    story.file("tests/test_old.py", "from old import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n");
+    story.file("conftest.py", "");
+    story.commit("base");
+    story
+}
+
+/// The same after an accepted RED.
+fn red() -> Story {
+    let story = project();
+    story.file("tests/test_roman.py", TEST).commit("red");
+    expect(&story, "red", "accepted", "red.not_implemented");
+    story
+}
+
+/// The same after an accepted GREEN.
+fn green() -> Story {
+    let story = red();
+    story.file("roman.py", CODE).commit("green");
+    expect(&story, "green", "accepted", "green.passes");
+    story
+}
+
+#[track_caller]
+fn expect(story: &Story, phase: &str, verdict: &str, code: &str) {
+    let said = story.redgreen(&format!("judge {phase} --brief \"roman numerals\" --json"));
+    let json = said.json();
+    let codes: Vec<&str> = json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
+    // On a slow machine fewer faults are tried, and what no fault shows is left to a human.
+    let as_wanted = json["verdict"] == verdict || verdict == "stopped" && json["verdict"] != "accepted";
+    assert!(as_wanted && codes.contains(&code), "wanted {verdict} {code}: {json:#}");
+    let exit = match json["verdict"].as_str() {
+        Some("accepted") => 0,
+        Some("refused") => 1,
+        _ => 3,
+    };
+    said.exits(exit);
+}
+
+/// One step on top of what `start` made: files to write, an empty text takes a file away.
+#[track_caller]
+fn check(start: fn() -> Story, phase: &str, files: &[(&str, &str)], verdict: &str, code: &str) {
+    let story = start();
+    for (path, text) in files {
+        if text.is_empty() {
+            fs::remove_file(story.root.join(path)).unwrap();
+        } else {
+            story.file(path, text);
+        }
+    }
+    story.commit(phase);
+    expect(&story, phase, verdict, code);
+}
+
+#[test]
+fn a_red_has_to_ask_for_something() {
+    let path = "tests/test_roman.py";
+    let start = "import pytest\nfrom roman import to_roman\n\n\ndef test_one():\n    ";
+    let rows = [
+        (format!("{start}to_roman(1)\n"), "red.no_assertion"),
+        (format!("{start}assert False\n"), "red.no_call"),
+        (format!("{start}assert to_roman(1) == \"I\" or True\n"), "red.no_assertion"),
+        (TEST.replace("from roman", "import numpyy\nfrom roman"), "red.unrelated_symbol"),
+        (TEST.replace("(9)", "(9"), "red.syntax"),
+        ("def test_two():\n    assert 1 + 1 == 2\n".to_owned(), "red.passes"),
+    ];
+    for (text, code) in rows {
+        check(project, "red", &[(path, &text)], "refused", code);
+    }
+    check(project, "red", &[(path, TEST), ("roman.py", CODE)], "refused", "red.touches_implementation");
+    check(project, "red", &[(path, TEST), ("tests/test_old.py", "")], "refused", "red.tests_vanished");
+    check(project, "red", &[(path, TEST), ("roman.py", "")], "refused", "red.touches_implementation");
+}
+
+#[test]
+fn a_green_has_to_come_from_the_code() {
+    let code = |text: &'static str| [("roman.py", text)];
+    let always = "class Any(str):\n    def __eq__(self, other):\n        return True\n    __hash__ = str.__hash__\n\n\n\
+                  def to_roman(n):\n    return Any()\n";
+    let reads = "import inspect\nimport re\n\n\ndef to_roman(n):\n    text = open(inspect.stack()[1].filename).read()\n    \
+                 return re.search(rf\"to_roman\\({n}\\) == .(\\w+).\", text)[1]\n";
+    let skips = "import unittest\n\n\ndef to_roman(n):\n    raise unittest.SkipTest(\"no\")\n";
+    let detects = "import sys\n\n\ndef to_roman(n):\n    if \"pytest\" in sys.modules:\n        \
+                   return {1: \"I\", 4: \"IV\", 9: \"IX\"}[n]\n    return \"\"\n";
+    check(red, "green", &code(always), "refused", "green.not_discriminating");
+    check(red, "green", &code(reads), "refused", "green.not_discriminating");
+    check(red, "green", &code(skips), "refused", "green.newly_skipped");
+    check(red, "green", &code(detects), "undecided", "green.suspicious");
+    check(red, "green", &code("import os\nos._exit(0)\n"), "refused", "green.report_incomplete");
+    check(red, "green", &code("def to_roman(n):\n    return \"I\"\n"), "refused", "green.still_failing");
+    let hook = "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    \
+                made = yield\n    made.get_result().outcome = \"passed\"\n";
+    check(red, "green", &[("tests/conftest.py", hook)], "refused", "green.config_changed");
+    check(red, "green", &[("pytest.ini", "[pytest]\naddopts = -k old\n")], "refused", "green.config_changed");
+    check(red, "green", &[("pytest.py", "raise SystemExit(0)\n")], "refused", "environment.planted");
+    let skipped = TEST.replace("def test_four", "import pytest\n\n\n@pytest.mark.skip\ndef test_four");
+    check(red, "green", &[("roman.py", CODE), ("tests/test_roman.py", &skipped)], "refused", "green.tests_changed");
+}
+
+#[test]
+fn what_an_honest_green_brings_along_is_welcome() {
+    let more = format!("{TEST}\n\ndef test_ten():\n    assert to_roman(10) == \"X\"\n");
+    check(red, "green", &[("roman.py", CODE), ("tests/test_roman.py", &more)], "accepted", "green.passes");
+    let other = "from roman import to_roman\n\n\ndef test_ten():\n    assert to_roman(10) == \"X\"\n";
+    check(red, "green", &[("roman.py", CODE), ("tests/test_more.py", other)], "accepted", "green.passes");
+    let wrong = other.replace("\"X\"", "\"Y\"");
+    check(red, "green", &[("roman.py", CODE), ("tests/test_more.py", &wrong)], "refused", "green.still_failing");
+}
+
+#[test]
+fn a_refactoring_keeps_what_is_asked_and_what_is_answered() {
+    let table = "import pytest\n\nfrom roman import to_roman\n\n\n\
+                 @pytest.mark.parametrize(\"number, sign\", [(1, \"I\"), (4, \"IV\"), (9, \"IX\")])\n\
+                 def test_signs(number, sign):\n    assert to_roman(number) == sign\n";
+    check(green, "refactor", &[("tests/test_roman.py", table)], "accepted", "refactor.kept");
+    let loose = TEST.replace("to_roman(9) == \"IX\"", "to_roman(9)");
+    check(green, "refactor", &[("tests/test_roman.py", &loose)], "stopped", "refactor.tests_weakened");
+    let fewer = "from roman import to_roman\n\n\ndef test_roman():\n    assert to_roman(1) == \"I\"\n";
+    check(green, "refactor", &[("tests/test_roman.py", fewer)], "refused", "refactor.tests_weakened");
+    let other = CODE.replace("(10, \"X\")", "(10, \"Z\")");
+    check(green, "refactor", &[("roman.py", &other)], "refused", "refactor.behaviour");
+    let hidden = CODE.replace("    return out", "    return out  # pragma: no cover");
+    check(green, "refactor", &[("roman.py", &hidden)], "refused", "refactor.config_changed");
+}
+
+#[test]
+fn an_environment_that_somebody_changed_is_noticed() {
+    let story = project();
+    // An environment of the project's own, with the packages of the tests' one.
+    let real = crate::runner::venv();
+    let lib = fs::read_dir(real.join("lib")).unwrap().flatten().next().unwrap().file_name();
+    let packages = story.root.join(".venv/lib").join(&lib).join("site-packages");
+    fs::create_dir_all(&packages).unwrap();
+    fs::create_dir_all(story.root.join(".venv/bin")).unwrap();
+    fs::copy(real.join("pyvenv.cfg"), story.root.join(".venv/pyvenv.cfg")).unwrap();
+    std::os::unix::fs::symlink(real.join("bin/python"), story.root.join(".venv/bin/python")).unwrap();
+    let known = real.join("lib").join(&lib).join("site-packages");
+    fs::write(packages.join("known.pth"), format!("{}\n", known.canonicalize().unwrap().display())).unwrap();
+    story.file(".gitignore", "__pycache__/\n.venv/\n");
+    story.commit("an environment");
+    story.file("tests/test_roman.py", TEST).commit("red");
+    expect(&story, "red", "accepted", "red.not_implemented");
+    fs::write(packages.join("zz.pth"), "import os\n").unwrap();
+    story.file("roman.py", CODE).commit("green");
+    expect(&story, "green", "refused", "environment.changed");
+}
+
+#[test]
+fn the_answer_is_as_the_schema_says() {
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/verdict.json")).unwrap();
+    let schema = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
+    let story = red();
+    for phase in ["red", "green", "refactor"] {
+        let answer = story.redgreen(&format!("judge {phase} --json")).json();
+        let faults: Vec<String> = schema.iter_errors(&answer).map(|error| error.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?} in {answer:#}");
+    }
+    let codes = redgreen_core::verdict::VOCABULARY.iter().map(|row| row.name).collect::<Vec<_>>();
+    let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(schema["properties"]["reasons"]["items"]["properties"]["code"]["enum"], serde_json::json!(codes));
+}
+
+#[test]
+fn what_is_no_commit_is_said_and_nothing_is_made() {
+    let story = project();
+    story.redgreen("judge red --base nowhere").exits(2).says("nowhere is no commit");
+    story.redgreen("judge blue").exits(2);
+    let before = story.git("status --porcelain");
+    story.redgreen("judge red --base HEAD --head HEAD").exits(1).says("red.no_tests");
+    assert_eq!(story.git("status --porcelain"), before);
+}
+
+#[test]
+fn killed_the_judge_leaves_no_test_running() {
+    let story = project();
+    let word = format!("redgreen-killed-{}", std::process::id());
+    let slow = format!(
+        "import time\nfrom roman import to_roman\n\n\ndef test_slow():\n    name = \"{word}\"\n    \
+                        open(name, \"w\").close()\n    time.sleep(600)\n    assert to_roman(1) == name\n"
+    );
+    story.file("tests/test_roman.py", &slow).commit("red");
+    let mut judge = story.prepare("judge red").spawn().unwrap();
+    let rooms = story.place("home/worktrees");
+    let begun = Instant::now();
+    let started = || walk(&rooms).iter().any(|path| path.ends_with(&word));
+    while !started() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the test never started");
+        thread::sleep(Duration::from_millis(50));
+    }
+    judge.kill().unwrap();
+    judge.wait().unwrap();
+    let room = rooms.display().to_string();
+    let begun = Instant::now();
+    while running_in(&room) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "a test is still running");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn walk(folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(walk(&entry.path()));
+        } else {
+            found.push(entry.path().display().to_string());
+        }
+    }
+    found
+}
+
+/// Whether any process was told of the folder.
+fn running_in(folder: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
+        .any(|line| String::from_utf8_lossy(&line).contains(folder))
+}

@@ -1,0 +1,116 @@
+//! Tests that do not want to end: at the time limit everything they started is gone, and little memory was needed.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Said, Story};
+
+/// Seconds for a run. On a busy machine pytest may not have come to the test after the first of these.
+const LIMITS: [u64; 3] = [5, 25, 125];
+/// From the limit until redgreen has told of it: two graces, and a busy machine.
+const STOPPED_MAX: Duration = Duration::from_secs(20);
+/// What redgreen may take while a test prints for as long as it lives. It keeps 64 MiB of each stream.
+const MEMORY_BYTES_MAX: u64 = 256 << 20;
+
+/// Starts what it is given and says how it ended and the most memory that it, or a program it waited for, ever held.
+const MEASURE: &str = "import os, subprocess, sys\n\
+    child = subprocess.Popen(sys.argv[2:])\n\
+    _, status, used = os.wait4(child.pid, 0)\n\
+    open(sys.argv[1], 'w').write(str(used.ru_maxrss << 10))\n\
+    sys.exit(os.waitstatus_to_exitcode(status))\n";
+
+/// Runs one test with this body, which calls `note(pid)` for every process that has to be gone at the limit.
+#[track_caller]
+fn is_stopped(body: &str) {
+    let story = Story::bare_folder();
+    let pids = story.place("pids");
+    // Output goes straight into the pipe.
+    story.file("pytest.ini", "[pytest]\naddopts = -s\n");
+    let head = format!(
+        "import os, signal, subprocess, sys, time\n\
+         def note(pid):\n    with open({pids:?}, 'a') as file: file.write(f'{{pid}}\\n')\n\
+         def test_unruly():\n    note(os.getpid())\n"
+    );
+    let body: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    story.file("test_a.py", &format!("{head}{body}"));
+    for limit in LIMITS {
+        fs::remove_file(&pids).ok();
+        let started = Instant::now();
+        let line = format!("--json test --timeout {limit}");
+        let mut command = story.command("python");
+        command.args(["-c", MEASURE]).arg(story.place("memory")).arg(env!("CARGO_BIN_EXE_redgreen"));
+        let said = Said::of(&line, &command.args(line.split(' ')).output().unwrap()).exits(1);
+        assert!(started.elapsed() < Duration::from_secs(limit) + STOPPED_MAX, "{:?}", started.elapsed());
+        let Ok(noted) = fs::read_to_string(&pids) else { continue };
+        noted.lines().for_each(is_gone);
+        let answer = said.json();
+        assert_eq!((&answer["outcome"], &answer["report"]["exit"]), (&"timed-out".into(), &"timed-out".into()));
+        let test = &answer["report"]["tests"][0];
+        assert_eq!((&test["id"], &test["status"]), (&"test_a.py::test_unruly".into(), &"timed-out".into()));
+        let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
+
+        assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
+        return;
+    }
+    panic!("pytest never came to the test");
+}
+
+/// One that its new parent has not fetched yet does not run any more.
+#[track_caller]
+fn is_gone(pid: &str) {
+    let deadline = Instant::now() + STOPPED_MAX;
+    loop {
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if state.rsplit(") ").next().is_none_or(|rest| rest.is_empty() || rest.starts_with('Z')) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{pid} still runs: {state}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_daemon_that_listens_to_nobody_is_gone_with_the_test() {
+    is_stopped(
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+         note(subprocess.Popen(['sleep', '600']).pid)\n\
+         if os.fork() == 0:\n\
+         \x20   os.setsid()\n\
+         \x20   if os.fork() == 0:\n\
+         \x20       note(os.getpid())\n\
+         \x20   while True: time.sleep(600)\n\
+         while True: time.sleep(600)",
+    );
+}
+
+#[test]
+fn gigabytes_on_both_streams_cost_little_memory() {
+    is_stopped(
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+         chunk = b'x' * (1 << 20)\n\
+         if os.fork() == 0:\n\
+         \x20   note(os.getpid())\n\
+         \x20   while True: os.write(2, chunk)\n\
+         while True: os.write(1, chunk)",
+    );
+}
+
+#[test]
+fn a_pipe_that_is_kept_open_does_not_keep_the_run_open() {
+    let story = Story::bare_folder();
+    let pid = story.place("pid");
+    story.file("pytest.ini", "[pytest]\naddopts = -s\n").file(
+        "test_a.py",
+        &format!(
+            "import subprocess\ndef test_leaves():\n\
+             \x20   child = subprocess.Popen(['setsid', 'sleep', '600'])\n\
+             \x20   open({pid:?}, 'w').write(str(child.pid))\n"
+        ),
+    );
+    let started = Instant::now();
+    story.redgreen("test").exits(0).says("1 passed");
+    assert!(started.elapsed() < Duration::from_secs(300), "{:?}", started.elapsed());
+    let pid = fs::read_to_string(pid).unwrap();
+    story.command("kill").arg(pid).status().unwrap();
+}
