@@ -500,6 +500,9 @@ impl<'a> Court<'a> {
     }
 }
 
+/// The text of a file in one of the trees.
+type Reader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
+
 /// What the mind's questions are made from, read from the two trees.
 struct Reading<'a> {
     charge: &'a Charge<'a>,

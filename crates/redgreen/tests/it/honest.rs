@@ -1,8 +1,8 @@
 //! Honest work: small features developed test-first in growing repositories. The judge has to accept every step.
 //!
-//! `honest/<language>.steps` holds them. A line that begins with `%%` says what to do with the lines below it:
-//! `project`, `feature NAME: BRIEF`, a phase (or `commit`, which nobody judges), and in it `write`, `append`,
-//! `edit … %% to …`, `delete` and `move`.
+//! `honest/<language>/<project>.steps` holds them. A line that begins with `%%` says what to do with the lines below it:
+//! `feature NAME: BRIEF`, a phase (or `commit`, which nobody judges), and in it `write`, `append`, `edit … %% to …`,
+//! `delete` and `move`. What comes before the first feature is there from the start.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -33,8 +33,11 @@ fn typescript() {
 
 /// Repositories that are developed side by side.
 fn accepts_everything(language: &str, prepare: impl Fn(&Path) + Sync) {
-    let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/honest/{language}.steps"));
-    let projects = Mutex::new(read(&fs::read_to_string(steps).unwrap()));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/honest").join(language);
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let projects: Vec<Project> = files.map(|file| read(&file)).collect();
+    assert!(!projects.is_empty(), "no features in {language}");
+    let projects = Mutex::new(projects);
     let refused = Mutex::new(Vec::new());
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
     std::thread::scope(|scope| {
@@ -81,38 +84,34 @@ struct Edit {
     new: Option<String>,
 }
 
-fn read(steps: &str) -> Vec<Project> {
-    let mut projects: Vec<Project> = Vec::new();
-    for line in steps.lines() {
-        let project = projects.last_mut();
+fn read(file: &Path) -> Project {
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    let mut project = Project { name, ..Project::default() };
+    for line in fs::read_to_string(file).unwrap().lines() {
         let Some(command) = line.strip_prefix("%% ") else {
-            let edits = project.map(|project| project.edits());
-            match edits.and_then(|edits| edits.last_mut()) {
-                Some(edit) => writeln!(edit.new.as_mut().unwrap_or(&mut edit.text), "{line}").unwrap(),
-                None => assert!(line.is_empty() || line.starts_with('#'), "belongs to nothing: {line}"),
-            }
+            let edit = project.edits().last_mut().unwrap_or_else(|| panic!("belongs to nothing: {line}"));
+            writeln!(edit.new.as_mut().unwrap_or(&mut edit.text), "{line}").unwrap();
             continue;
         };
         let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
-        match (verb, project) {
-            ("project", _) => projects.push(Project { name: rest.to_owned(), ..Project::default() }),
-            ("feature", Some(project)) => {
+        match verb {
+            "feature" => {
                 let (name, brief) = rest.split_once(": ").unwrap_or_else(|| panic!("no brief: {line}"));
                 project.features.push(Feature { name: name.to_owned(), brief: brief.to_owned(), steps: Vec::new() });
             }
-            ("red" | "green" | "refactor" | "commit", Some(project)) => {
+            "red" | "green" | "refactor" | "commit" => {
                 let step = Step { phase: verb.to_owned(), edits: Vec::new() };
                 project.features.last_mut().unwrap().steps.push(step);
             }
-            ("to", Some(project)) => project.edits().last_mut().unwrap().new = Some(String::new()),
-            ("write" | "append" | "edit" | "delete" | "move", Some(project)) => {
+            "to" => project.edits().last_mut().unwrap().new = Some(String::new()),
+            "write" | "append" | "edit" | "delete" | "move" => {
                 let (verb, path) = (verb.to_owned(), rest.to_owned());
                 project.edits().push(Edit { verb, path, text: String::new(), new: None });
             }
             _ => panic!("not a command: {line}"),
         }
     }
-    projects
+    project
 }
 
 impl Project {
