@@ -342,7 +342,7 @@ impl Control {
         }
         let new: Vec<&Test> = report.tests.iter().filter(|test| self.is_about(test)).collect();
         let Some(first) = new.first() else { return Answer::Unknown(self.what.clone()) };
-        if calls.trim().is_empty() {
+        if calls.trim().is_empty() && !self.uses_a_value(material) {
             let sentence = format!("{} never calls the code it is about", first.id);
             if self.what == stand_in::EVERYTHING {
                 return Answer::Ask(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
@@ -355,6 +355,24 @@ impl Control {
         }
         let sentence = format!("{} passes with code that does nothing", first.id);
         Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
+    }
+
+    /// Whether a test looks at something imported without calling it: a constant is as good as a function.
+    fn uses_a_value(&self, material: &Material<'_>) -> bool {
+        self.about.iter().any(|about| {
+            let Some(source) = (material.now)(&about.file) else { return false };
+            let language = Language::of_path(&about.file);
+            let items = syntax::items(language, &about.file, &source);
+            let Some(item) = items.iter().find(|item| item.name == about.item) else { return false };
+            let body = source.get(item.span.clone()).unwrap_or_default();
+            let project = syntax::Project { paths: material.paths, packages: material.packages };
+            let own = syntax::imports(language, &source).into_iter().filter(|import| {
+                let replaced = |path: &String| self.edits.iter().any(|(edited, _)| edited == path);
+                syntax::resolve(language, &about.file, import, project).iter().any(replaced)
+                    || stand_in::planned(language, &about.file, import, material).iter().any(replaced)
+            });
+            own.flat_map(|import| import.names).any(|name| is_value(body, &name))
+        })
     }
 
     fn unmet(&self, report: &Report) -> Answer {
@@ -395,6 +413,16 @@ fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
     let alone = file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/");
     let planned = !alone && stand_in::is_expected(name, file, material);
     FOREIGN.iter().any(|words| error.message.contains(words)) && !planned
+}
+
+/// Whether the name stands in the text as a value: not called, not a part of another one, not in quotes.
+fn is_value(text: &str, name: &str) -> bool {
+    let part = |letter: char| letter.is_alphanumeric() || "_.'\"`$".contains(letter);
+    text.match_indices(name).any(|(at, found)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + found.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(part) && !after.is_some_and(|letter| part(letter) || letter == '(')
+    })
 }
 
 fn again(material: &Material<'_>, report: &Report) -> Answer {

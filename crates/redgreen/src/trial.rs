@@ -512,8 +512,6 @@ struct Reading<'a> {
     now: Reader<'a>,
 }
 
-type Reader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
-
 /// A control's surroundings.
 #[derive(Clone, Copy)]
 struct Scene<'a> {

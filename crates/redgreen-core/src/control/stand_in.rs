@@ -79,7 +79,7 @@ pub(super) fn is_test(material: &Material<'_>, path: &str) -> bool {
 }
 
 /// Where a module will be that is not there yet; nothing for what cannot be a part of the project.
-fn planned(language: Language, from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
+pub(super) fn planned(language: Language, from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
     match language {
         Language::Python => python(from, import, material),
         Language::JavaScript | Language::TypeScript | Language::Tsx => script(from, import),

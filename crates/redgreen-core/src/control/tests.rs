@@ -436,3 +436,18 @@ fn snapshots_are_filled_and_nothing_else() {
     let filled = EMPTY.replace("Snapshot()", "Snapshot(`a`)");
     assert!(!syntax::fills_snapshots(&filled, &filled.replace("`a`", "`b`")));
 }
+
+#[test]
+fn a_constant_is_looked_at_and_a_function_is_called() {
+    for (text, expected) in [
+        ("assert more", true),
+        ("expect(more).toBe(3)", true),
+        ("assert more == 3", true),
+        ("assert more(1) == 3", false),
+        ("assert calc.more", false),
+        ("patch('more')", false),
+        ("assert moreover", false),
+    ] {
+        assert_eq!(is_value(text, "more"), expected, "{text}");
+    }
+}
