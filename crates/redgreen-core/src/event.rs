@@ -45,6 +45,9 @@ pub struct Kept {
     pub counts: Counts,
     /// What was run, how it ended, how long it took: one line for a person.
     pub summary: String,
+    /// What all runs of tests took that led to it, controls included.
+    #[serde(default)]
+    pub tests_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -45,7 +45,7 @@ const FLAKE_TRIES: usize = 5;
 /// Faults put into the changed lines, unless the project wants another number.
 const MUTANTS: usize = 6;
 /// For the faults put into the changed lines: at most this long, or a share of what the suite took.
-const MUTANTS_WALL: Duration = Duration::from_secs(2);
+const MUTANTS_WALL: Duration = Duration::from_millis(800);
 /// What a fault may take beyond twice the usual time.
 const MUTANT_GRACE: Duration = Duration::from_millis(500);
 /// For comparing reworked tests with the old ones.
@@ -113,7 +113,9 @@ pub struct Tried {
     pub surroundings: Seen,
     /// How the tests were fenced in.
     pub fence: String,
-    /// Our own time, without that of the tests.
+    /// What the tests took, in all their runs.
+    pub tests: Duration,
+    /// Our own time beside that.
     pub own: Duration,
 }
 
@@ -126,6 +128,7 @@ pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
     let closed = court.close();
     let mut tried = tried?;
     closed?;
+    tried.tests = running;
     tried.own = started.elapsed().saturating_sub(running);
     Ok(tried)
 }
@@ -267,7 +270,15 @@ impl<'a> Court<'a> {
     fn tried(&self, verdict: Verdict, change: Change, report: Report) -> Tried {
         let fence = self.room.fence(&self.sandbox, Network::Loopback);
         let fence = self.sandbox.held(&fence).to_string();
-        Tried { verdict, change, report, surroundings: self.surroundings.clone(), fence, own: Duration::ZERO }
+        Tried {
+            verdict,
+            change,
+            report,
+            surroundings: self.surroundings.clone(),
+            fence,
+            tests: Duration::ZERO,
+            own: Duration::ZERO,
+        }
     }
 
     /// Asks the mind's questions one after the other; the first wrong answer decides.

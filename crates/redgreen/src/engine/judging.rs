@@ -44,7 +44,7 @@ impl Engine<'_> {
         let lint =
             if usable { self.unhappy_linters()?.into_iter().map(|(line, _)| line).collect() } else { Vec::new() };
         self.sweep(self.state.expected_tree())?;
-        let kept = self.keep_report(&report, "baseline")?;
+        let kept = self.keep_report(&report, "baseline", report.wall_ms)?;
         Ok(Event::Measured { report: kept, usable, lint, took_ms: elapsed_ms(started) })
     }
 
@@ -98,7 +98,11 @@ impl Engine<'_> {
             let (report, targets) = (tried.report.clone(), verdict.targets.clone());
             memory.keep(&tree, &Remembered { version: 1, report, targets, surroundings: tried.surroundings })?;
         }
-        let report = Some(self.keep_report(&tried.report, phase.as_str())?);
+        let report = Some(self.keep_report(
+            &tried.report,
+            phase.as_str(),
+            u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX),
+        )?);
         Ok(Event::Judged { phase, verdict, report, planned: None, took_ms: elapsed_ms(started) })
     }
 
@@ -235,11 +239,11 @@ impl Engine<'_> {
         Ok(unhappy)
     }
 
-    fn keep_report(&self, report: &Report, name: &str) -> Result<Kept> {
+    fn keep_report(&self, report: &Report, name: &str, tests_ms: u64) -> Result<Kept> {
         let file = format!("{:03}-{}.json", self.state.reports + 1, name.to_lowercase());
         let bytes = serde_json::to_vec(report).context("write a report as JSON")?;
         write(&self.folder.reports(), &file, &bytes)?;
-        Ok(Kept { file: format!("reports/{file}"), counts: report.counts(), summary: summary(report) })
+        Ok(Kept { file: format!("reports/{file}"), counts: report.counts(), summary: summary(report), tests_ms })
     }
 }
 

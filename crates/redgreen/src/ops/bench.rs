@@ -5,6 +5,7 @@ mod crowd;
 mod parsing;
 mod phases;
 mod suites;
+mod verdicts;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,6 +74,14 @@ impl Length {
         }
     }
 
+    /// Suites that a verdict is measured with: what they take, in seconds, and how often.
+    fn verdicts(self) -> &'static [(usize, usize)] {
+        match self {
+            Self::Quick => &[(1, 1)],
+            Self::Full => &[(1, 5), (30, 1)],
+        }
+    }
+
     /// How much of a report is read.
     fn report_bytes(self) -> usize {
         match self {
@@ -137,6 +146,7 @@ pub fn bench(length: Length, environment: &Environment, stop: &Stop, tell: &mut 
     tell("reading reports");
     measures.extend(parsing::measures(length.report_bytes(), turns));
     measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);
+    measures.extend(verdicts::measures(&folder, length, environment, &ours, stop, tell)?);
     Ok(Bench { version: 1, turns, measures, peak_memory_bytes })
 }
 

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use redgreen_core::event::{Event, Outcome};
-use redgreen_core::report::Report;
 
 use super::super::{Stopped, decide, run};
 use super::{Measure, median_ms, timed};
@@ -132,10 +131,7 @@ impl Developed {
         match event {
             Event::Turned { took_ms, .. } | Event::Linted { took_ms, .. } => Ok(Duration::from_millis(*took_ms)),
             Event::Judged { report: Some(kept), .. } | Event::Measured { report: kept, .. } => {
-                let path = self.stopped.folder.path.join(&kept.file);
-                let text = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
-                let report: Report = serde_json::from_slice(&text).context("read a report")?;
-                Ok(Duration::from_millis(report.wall_ms))
+                Ok(Duration::from_millis(kept.tests_ms))
             }
             _ => Ok(Duration::ZERO),
         }

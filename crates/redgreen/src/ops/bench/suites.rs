@@ -72,7 +72,7 @@ fn cargo(tests: usize) -> Vec<(String, String)> {
         .to_vec()
 }
 
-fn write(folder: &Path, files: &[(String, String)]) -> Result<PathBuf> {
+pub(super) fn write(folder: &Path, files: &[(String, String)]) -> Result<PathBuf> {
     for (path, text) in files {
         let path = folder.join(path);
         let parent = path.parent().unwrap_or(folder);
