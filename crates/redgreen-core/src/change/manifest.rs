@@ -55,6 +55,20 @@ const TABLES: &[(&str, &[&str])] = &[
 /// Sections of an ini file that are the runner's.
 const SECTIONS: &[&str] = &["tool:pytest", "pytest", "coverage:", "aliases", "unittest"];
 
+/// Build files that are programs: words of new lines that weaken the tests, and of lines that may not be taken away.
+const LINES: &[(&str, &[&str], &[&str])] = &[
+    (
+        "pom.xml",
+        &["skip", "<exclude", "<include", "<test>", "testFailureIgnore", "<groups>", "excludedGroups"],
+        &["surefire", "failsafe"],
+    ),
+    ("build.gradle", GRADLE, &["useJUnit"]),
+    ("build.gradle.kts", GRADLE, &["useJUnit"]),
+    ("CMakeLists.txt", &["WILL_FAIL", "DISABLED", "SKIP_"], &["add_test", "discover_tests", "enable_testing"]),
+    ("composer.json", &["\"test\"", "phpunit"], &["\"test\""]),
+];
+const GRADLE: &[&str] = &["ignoreFailures", "exclude", "enabled", "filter", "onlyIf", "includeTestsMatching"];
+
 /// What a change of a manifest does to the test runner.
 pub(super) fn ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reason> {
     let code = match phase {
@@ -71,6 +85,10 @@ pub(super) fn ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reas
         let changed = SECTIONS.iter().filter(|section| self::section(old, section) != self::section(new, section));
         return changed.map(|section| tell(section)).collect();
     }
+    if let Some((_, weakening, guarding)) = LINES.iter().find(|(known, ..)| *known == name) {
+        let found = odd_line(old, new, weakening).or_else(|| odd_line(new, old, guarding));
+        return found.map(|line| tell(line)).into_iter().collect();
+    }
     let Some((_, tables)) = TABLES.iter().find(|(known, _)| *known == name) else { return Vec::new() };
     let read =
         |text: &str| if name == "package.json" { serde_json::from_str(text).ok() } else { toml::from_str(text).ok() };
@@ -80,6 +98,13 @@ pub(super) fn ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reas
         _ => return Vec::new(),
     };
     tables.iter().filter(|table| at(&old, table) != at(&new, table)).map(|table| tell(table)).collect()
+}
+
+/// A line of `new` that `old` has not, with one of the words in it.
+fn odd_line<'a>(old: &str, new: &'a str, words: &[&str]) -> Option<&'a str> {
+    let known: Vec<&str> = old.lines().map(str::trim).collect();
+    let fresh = new.lines().map(str::trim).filter(|line| !known.contains(line));
+    fresh.into_iter().find(|line| words.iter().any(|word| line.contains(word)))
 }
 
 fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
@@ -122,6 +147,16 @@ mod tests {
             ("setup.cfg", "[metadata]\nname = a\n", "[metadata]\nname = b\n", 0),
             ("setup.cfg", "", "[tool:pytest]\naddopts = -x\n", 1),
             ("package.json", "{", "{\"jest\":{}}", 0),
+            ("pom.xml", "<a/>\n", "<a/>\n<dependency/>\n", 0),
+            ("pom.xml", "<a/>\n", "<a/>\n<skipTests>true</skipTests>\n", 1),
+            ("CMakeLists.txt", "add_test(a a)\n", "add_test(a a)\nadd_test(b b)\n", 0),
+            ("CMakeLists.txt", "add_test(a a)\n", "\n", 1),
+            (
+                "sub/build.gradle",
+                "test { useJUnitPlatform() }\n",
+                "test { useJUnitPlatform(); ignoreFailures = true }\n",
+                1,
+            ),
         ];
         for (path, old, new, count) in rows {
             assert_eq!(ruling(Phase::Green, path, old, new).len(), count, "{path}: {old} -> {new}");
