@@ -87,7 +87,7 @@ pub(super) fn ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reas
     }
     if let Some((_, weakening, guarding)) = LINES.iter().find(|(known, ..)| *known == name) {
         let found = odd_line(old, new, weakening).or_else(|| odd_line(new, old, guarding));
-        return found.map(|line| tell(line)).into_iter().collect();
+        return found.map(tell).into_iter().collect();
     }
     let Some((_, tables)) = TABLES.iter().find(|(known, _)| *known == name) else { return Vec::new() };
     let read =

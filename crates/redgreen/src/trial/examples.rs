@@ -9,7 +9,10 @@ use redgreen_core::control::examples::{self, Driver, Example, Weighed};
 use redgreen_core::phase::Phase;
 use redgreen_core::verdict::{Code, Reason, Verdict};
 
-use super::{BEHAVIOUR_WALL, Court, Scene, and_refused};
+use super::and_refused;
+use super::controls::BEHAVIOUR_WALL;
+use super::court::Court;
+use super::reading::Scene;
 use crate::process::Limits;
 use crate::room::Request;
 use crate::sandbox::Network;

@@ -1,0 +1,204 @@
+//! The suite itself is tried: the mind's controls are performed in the room, and the first wrong answer decides.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use redgreen_core::control::behaviour::{self, Ask, Said};
+use redgreen_core::control::reworked::{Reworked, comparisons, old_tests};
+use redgreen_core::control::{self, Answer, Control, Question, Tree};
+use redgreen_core::report::{Outcome, Report};
+use redgreen_core::syntax::INERT_LOG;
+use redgreen_core::verdict::{Code, Reason, Verdict};
+
+use super::and_refused;
+use super::court::Court;
+use super::reading::Scene;
+use crate::process::Limits;
+use crate::room::Request;
+use crate::sandbox::Network;
+
+/// Faults put into the changed lines, unless the project wants another number.
+const MUTANTS: usize = 6;
+/// For the faults put into the changed lines: at most this long, or a share of what the suite took.
+const MUTANTS_WALL: Duration = Duration::from_millis(800);
+/// What a fault may take beyond twice the usual time.
+const MUTANT_GRACE: Duration = Duration::from_millis(500);
+/// For comparing reworked tests with the old ones.
+const COMPARISON_WALL: Duration = Duration::from_secs(30);
+pub(super) const BEHAVIOUR_WALL: Duration = Duration::from_secs(10);
+
+impl Court<'_> {
+    /// Asks the mind's questions one after the other; the first wrong answer decides.
+    pub(super) fn control(&mut self, scene: Scene<'_>, verdict: &mut Verdict) -> Result<()> {
+        let Scene { charge, material, .. } = scene;
+        let suspicions = control::suspicions(material);
+        let mut mutants = (0, 0);
+        let mut unnoticed = Vec::new();
+        let budget = MUTANTS_WALL.max(Duration::from_millis(material.after.wall_ms / 4));
+        let mut spent = Duration::ZERO;
+        let most = self.ground.file.test.mutants.unwrap_or(MUTANTS);
+        for control in control::controls(material) {
+            let is_mutant = control.question == Question::Mutant;
+            if is_mutant && (spent >= budget || mutants.1 >= most) {
+                break;
+            }
+            // A fault may well make a loop endless; that is noticed, too.
+            let usual = Duration::from_millis(material.after.wall_ms);
+            self.timeout = if is_mutant { usual * 2 + MUTANT_GRACE } else { charge.timeout };
+            let started = Instant::now();
+            let mut answer = self.ask(scene, &control)?;
+            if let (Answer::Wrong(_), Some(other)) = (&answer, &control.otherwise) {
+                answer = answer.and(self.ask(scene, other)?);
+            }
+            if is_mutant {
+                spent += started.elapsed();
+                mutants.1 += 1;
+            }
+            match answer {
+                Answer::Right if is_mutant => mutants.0 += 1,
+                Answer::Right => {}
+                Answer::Wrong(reasons) => {
+                    *verdict = and_refused(verdict.clone(), reasons);
+                    return Ok(());
+                }
+                Answer::Ask(reasons) => {
+                    *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(reasons) };
+                    return Ok(());
+                }
+                Answer::Unnoticed(what) => unnoticed.push(what),
+                Answer::Unknown(what) => verdict.notes.push(format!("could not be tried: {what}")),
+            }
+        }
+        if mutants.1 > 0 {
+            verdict
+                .notes
+                .push(format!("{} of {} faults put into the changed lines were noticed", mutants.0, mutants.1));
+            verdict.notes.extend(unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
+        }
+        if !suspicions.is_empty() {
+            *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(suspicions) };
+        }
+        Ok(())
+    }
+
+    /// REFACTOR: the tests notice what they noticed before, and the code answers as it did.
+    pub(super) fn compare(&mut self, scene: Scene<'_>, reworked: &Reworked, verdict: &mut Verdict) -> Result<()> {
+        if reworked.is_proof_needed() {
+            let reasons = self.prove(scene, reworked, verdict)?;
+            if !reasons.is_empty() {
+                *verdict = and_refused(verdict.clone(), reasons);
+                return Ok(());
+            }
+            let doubts = reworked.doubts();
+            if !doubts.is_empty() {
+                *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(doubts) };
+                return Ok(());
+            }
+        }
+        let suspicions = control::hidden_from_coverage(scene.material);
+        if !suspicions.is_empty() {
+            *verdict = and_refused(verdict.clone(), suspicions);
+            return Ok(());
+        }
+        if let Some(ask) = behaviour::ask(scene.material) {
+            let before = self.behaviour(scene, Tree::Base, &ask)?;
+            let now = self.behaviour(scene, Tree::Head, &ask)?;
+            let different = behaviour::differences(&before, &now);
+            if !different.is_empty() {
+                *verdict = and_refused(verdict.clone(), different);
+            } else if !before.answers.is_empty() {
+                verdict.notes.push(format!("{} calls answer as before", before.answers.len()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts faults into the code: whatever the old tests notice, the new ones have to notice.
+    pub(super) fn prove(
+        &mut self,
+        scene: Scene<'_>,
+        reworked: &Reworked,
+        verdict: &mut Verdict,
+    ) -> Result<Vec<Reason>> {
+        let comparisons = comparisons(scene.material, reworked);
+        if comparisons.is_empty() {
+            return Ok(vec![Reason::new(Code::RefactorTestsVanished, "tests are gone, and so is what they tested")]);
+        }
+        let old = self.perform(scene, &old_tests(scene.material, reworked))?.0;
+        if old.outcome != Outcome::Passed {
+            let sentence = "tests were changed together with what they test; nothing shows that both mean the same";
+            return Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
+        }
+        let usual = Duration::from_millis(scene.material.after.wall_ms);
+        self.timeout = usual * 2 + MUTANT_GRACE;
+        let budget = COMPARISON_WALL.max(usual * 2);
+        let started = Instant::now();
+        let mut tried = 0;
+        for comparison in &comparisons {
+            if started.elapsed() > budget {
+                break;
+            }
+            let new = self.perform(scene, &comparison.new)?.0;
+            tried += 1;
+            if new.outcome == Outcome::Passed {
+                let old = self.perform(scene, &comparison.old)?.0;
+                if let Some(reason) = comparison.weigh(&old, &new) {
+                    return Ok(vec![reason]);
+                }
+            }
+        }
+        verdict.notes.push(format!("the reworked tests notice what the old ones did, in {tried} faults"));
+        Ok(Vec::new())
+    }
+
+    /// Has a child process call functions of a tree; only data goes in and out.
+    pub(super) fn behaviour(&mut self, scene: Scene<'_>, tree: Tree, ask: &Ask) -> Result<Said> {
+        self.enter(tree, scene.charge, scene.options)?;
+        let scratch = self.room.scratch();
+        let (driver, question) = (scratch.join("behaviour.py"), serde_json::to_string(ask)?);
+        fs::write(&driver, behaviour::DRIVER).context("write the driver")?;
+        let Some(python) = self.python() else { return Ok(Said::default()) };
+        let program = self.room.program(python).arg(&driver).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
+        // The order of a set is nobody's behaviour.
+        let program = program.env("PYTHONHASHSEED", "0");
+        let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: 8 << 20 };
+        let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
+        let started = Instant::now();
+        let output = self.room.run(&self.sandbox, &program, &request)?.output;
+        self.running += started.elapsed();
+        Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
+    }
+
+    /// The interpreter that the tests use.
+    pub(super) fn python(&self) -> Option<PathBuf> {
+        let inside = [".venv/bin/python", "venv/bin/python"].map(|path| self.room.folder().join(path));
+        let inside = inside.into_iter().find(|path| self.room.really(path).exists());
+        let active = self.ground.environment.virtual_env.as_ref().map(|folder| folder.join("bin/python"));
+        inside.or(active.filter(|path| path.exists())).or_else(|| self.room.tool("python3"))
+    }
+
+    pub(super) fn ask(&mut self, scene: Scene<'_>, control: &Control) -> Result<Answer> {
+        let (report, calls) = self.perform(scene, control)?;
+        Ok(control.weigh(scene.material, &report, &calls))
+    }
+
+    /// Lays a control's files over its tree and runs its tests; what the stand-ins wrote down comes along.
+    pub(super) fn perform(&mut self, scene: Scene<'_>, control: &Control) -> Result<(Report, String)> {
+        self.enter(control.tree, scene.charge, scene.options)?;
+        for (path, text) in &control.edits {
+            let place = self.room.folder().join(path);
+            let act = || format!("lay {path} into the room");
+            fs::create_dir_all(place.parent().unwrap_or(self.room.folder())).with_context(act)?;
+            fs::write(&place, text).with_context(act)?;
+        }
+        let log = self.room.scratch().join("calls");
+        fs::write(&log, "").context("make a list of calls")?;
+        let mut variables = vec![(INERT_LOG.into(), log.clone().into())];
+        variables.extend(control.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
+        let report = self.run(&control.selection, &variables)?;
+        let calls = fs::read(&log).context("read the list of calls")?;
+        Ok((report, String::from_utf8_lossy(&calls).into_owned()))
+    }
+}

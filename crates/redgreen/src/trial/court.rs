@@ -1,0 +1,145 @@
+//! The room of one trial, with what stands around it: trees are entered, tests are run, build output is kept apart.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use redgreen_core::control::Tree;
+use redgreen_core::framework::invoke::Selection;
+use redgreen_core::judge;
+use redgreen_core::report::Report;
+
+use super::environment::{self, Seen};
+use super::{Charge, Ground};
+use crate::config;
+use crate::process::{Limits, Program};
+use crate::room::{Options, Room, Surroundings, Trust, build_folder};
+use crate::runner::{Place, Settings, Suite};
+use crate::sandbox::Sandbox;
+
+/// How often a test that broke is tried again before it is blamed.
+const FLAKE_TRIES: usize = 5;
+const COPY_WALL: Duration = Duration::from_secs(300);
+
+pub(super) struct Court<'a> {
+    pub(super) ground: Ground<'a>,
+    pub(super) sandbox: Sandbox,
+    pub(super) room: Room,
+    pub(super) suite: Suite,
+    pub(super) timeout: Duration,
+    /// Build output of accepted trees, and of this candidate.
+    pub(super) builds: Option<(PathBuf, PathBuf)>,
+    pub(super) surroundings: Seen,
+    pub(super) running: Duration,
+    _lock: fs::File,
+}
+
+impl<'a> Court<'a> {
+    pub(super) fn open(ground: Ground<'a>, base: &str, head: &str, timeout: Duration) -> Result<Self> {
+        let sandbox = match ground.file.test.fence {
+            config::Fence::Auto => Sandbox::here()?.clone(),
+            config::Fence::None => Sandbox::open()?,
+        };
+        let (place, lock) = free_room(&ground.workshop.join("rooms"))?;
+        let found = environment::look(ground, head)?;
+        let surroundings = found.seen;
+        let around = Surroundings { ..found.surroundings };
+        let builds = around.tools.get("cargo").map(|_| {
+            let root = ground.workshop.join("builds");
+            let folder = |trust| build_folder(&root, &place, trust, &around.tools);
+            (folder(Trust::Accepted), folder(Trust::Candidate(head)))
+        });
+        let options = Options { base: Some(base.to_owned()), ..Options::default() };
+        let around = Surroundings { build: builds.as_ref().map(|(accepted, _)| accepted.clone()), ..around };
+        let mut room = Room::materialise(ground.git, head, &place, &options, around)?;
+        let suite = match ground.suite(room.folder()) {
+            Ok(suite) => suite,
+            // The candidate may have taken the manifest away; what the tests are is known from before.
+            Err(error) => {
+                room.change_to(ground.git, base, &Options::default())?;
+                let suite = ground.suite(room.folder()).map_err(|_| error)?;
+                room.change_to(ground.git, head, &options)?;
+                suite
+            }
+        };
+        Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running: Duration::ZERO, _lock: lock })
+    }
+
+    /// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.
+    pub(super) fn excuse(&mut self, before: &Report, after: &mut Report, targets: &[String]) -> Result<bool> {
+        let mut blamed = judge::newly_failing(before, after, targets);
+        let mut excused = false;
+        for _ in 0..FLAKE_TRIES {
+            if blamed.is_empty() {
+                break;
+            }
+            let files: Option<Vec<String>> = blamed.iter().map(|test| test.file.clone()).collect();
+            let selection = files.filter(|files| files.iter().all(|file| !file.ends_with(".rs")));
+            let again = self.run(&selection.map_or(Selection::All, Selection::Files), &[])?;
+            excused |= judge::excuse(after, &again, &mut blamed);
+        }
+        Ok(excused)
+    }
+
+    /// Makes the room that of the tree.
+    pub(super) fn enter(&mut self, tree: Tree, charge: &Charge<'_>, options: &Options) -> Result<()> {
+        let (name, options) = match tree {
+            Tree::Base => (charge.base, Options::default()),
+            Tree::Head => (charge.head, Options { base: Some(charge.base.to_owned()), ..options.clone() }),
+        };
+        if let Some((accepted, candidate)) = &self.builds {
+            self.room.build_in(if tree == Tree::Base { accepted } else { candidate });
+        }
+        self.room.change_to(self.ground.git, name, &options)
+    }
+
+    /// The candidate builds upon what accepted trees have built, and writes to none of it.
+    pub(super) fn take_build(&self, charge: &Charge<'_>) -> Result<()> {
+        let Some((accepted, candidate)) = &self.builds else { return Ok(()) };
+        crate::git::remove_folder(candidate).with_context(|| format!("clear {}", candidate.display()))?;
+        if !accepted.is_dir() || charge.before.is_some() && !accepted.join("debug").is_dir() {
+            return fs::create_dir_all(candidate).with_context(|| format!("create {}", candidate.display()));
+        }
+        let limits = Limits { wall: COPY_WALL, output_bytes_max: 4 << 10 };
+        let copy = Program::new("cp").args(["-a", "--reflink=auto"]).args([accepted, candidate]);
+        copy.output(limits, self.ground.stop).context("copy build output")?;
+        Ok(())
+    }
+
+    pub(super) fn run(&mut self, selection: &Selection, variables: &[(OsString, OsString)]) -> Result<Report> {
+        let settings = Settings {
+            timeout: self.timeout,
+            cargo_target_dir: self.room.build().map(Path::to_owned),
+            virtual_env: self.ground.environment.virtual_env.clone(),
+            path: self.ground.environment.path.clone(),
+            variables: variables.to_vec(),
+        };
+        let started = Instant::now();
+        let report = self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
+        self.running += started.elapsed();
+        report
+    }
+
+    pub(super) fn close(self) -> Result<()> {
+        if let Some((_, candidate)) = &self.builds {
+            crate::git::remove_folder(candidate).with_context(|| format!("clear {}", candidate.display()))?;
+        }
+        self.room.remove()
+    }
+}
+
+/// A folder for a room that nobody else is in. The same one again, if possible: build output is tied to its place.
+fn free_room(root: &Path) -> Result<(PathBuf, fs::File)> {
+    const ROOMS_MAX: usize = 64;
+    fs::create_dir_all(root).with_context(|| format!("create {}", root.display()))?;
+    for number in 0..ROOMS_MAX {
+        let path = root.join(format!("{number}.lock"));
+        let lock = fs::File::create(&path).with_context(|| format!("create {}", path.display()))?;
+        if lock.try_lock().is_ok() {
+            return Ok((root.join(number.to_string()), lock));
+        }
+    }
+    anyhow::bail!("{ROOMS_MAX} rooms are in use in {}", root.display())
+}

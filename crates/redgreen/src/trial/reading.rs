@@ -1,0 +1,82 @@
+//! What the mind's questions are made from, read from the two trees.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use anyhow::Result;
+use redgreen_core::change::Change;
+use redgreen_core::control::Material;
+use redgreen_core::report::Report;
+use redgreen_core::syntax::Package;
+
+use super::{Charge, packages};
+use crate::git::Git;
+use crate::room::Options;
+
+/// The text of a file in one of the trees.
+pub(super) type Reader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
+
+/// What the mind's questions are made from, read from the two trees.
+pub(super) struct Reading<'a> {
+    charge: &'a Charge<'a>,
+    paths: Vec<String>,
+    packages: Vec<Package>,
+    before: Reader<'a>,
+    now: Reader<'a>,
+}
+
+/// A control's surroundings.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) charge: &'a Charge<'a>,
+    pub(super) material: &'a Material<'a>,
+    pub(super) options: &'a Options,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn of(git: &'a Git, charge: &'a Charge<'a>) -> Result<Self> {
+        let files = git.tree_files(charge.head)?;
+        let paths: Vec<String> = files.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
+        let packages = packages::of(git, charge.head, &paths)?;
+        let texts = Rc::new(Texts { git, read: RefCell::default() });
+        let reader = |tree: &'a str| -> Reader<'a> {
+            let texts = Rc::clone(&texts);
+            Box::new(move |path| texts.read(tree, path))
+        };
+        Ok(Self { charge, paths, packages, before: reader(charge.base), now: reader(charge.head) })
+    }
+
+    pub(super) fn material<'m>(&'m self, change: &'m Change, after: &'m Report, targets: &'m [String]) -> Material<'m> {
+        Material {
+            phase: self.charge.phase,
+            change,
+            after,
+            targets,
+            paths: &self.paths,
+            packages: &self.packages,
+            brief: self.charge.brief,
+            before: &*self.before,
+            now: &*self.now,
+        }
+    }
+}
+
+/// Files as the two trees have them, each read once.
+struct Texts<'a> {
+    git: &'a Git,
+    read: RefCell<HashMap<(String, String), Option<String>>>,
+}
+
+impl Texts<'_> {
+    pub(super) fn read(&self, tree: &str, path: &str) -> Option<String> {
+        let key = (tree.to_owned(), path.to_owned());
+        if let Some(known) = self.read.borrow().get(&key) {
+            return known.clone();
+        }
+        let bytes = self.git.read_file(tree, path).ok().flatten();
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        self.read.borrow_mut().insert(key, text.clone());
+        text
+    }
+}
