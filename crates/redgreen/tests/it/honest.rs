@@ -55,7 +55,7 @@ fn accepts_everything(language: &str, prepare: impl Fn(&Path) + Sync) {
 }
 
 const WORKERS_MAX: usize = 4;
-/// Without REDGREEN_TEST_HONEST, so many features of each project.
+/// Without REDGREEN_TEST_ALL, so many features of each project.
 const FEATURES_USUAL: usize = 2;
 
 #[derive(Default)]
@@ -166,7 +166,7 @@ fn play(project: &Project, prepare: impl Fn(&Path)) -> Vec<String> {
 
 fn is_wanted(number: usize, name: &str) -> bool {
     #[expect(clippy::disallowed_methods, reason = "tests are told what to leave out")]
-    let (all, only) = (std::env::var_os("REDGREEN_TEST_HONEST"), std::env::var("REDGREEN_TEST_FEATURE"));
+    let (all, only) = (std::env::var_os("REDGREEN_TEST_ALL"), std::env::var("REDGREEN_TEST_FEATURE"));
     (all.is_some() || number < FEATURES_USUAL) && only.ok().is_none_or(|only| name.contains(&only))
 }
 

@@ -9,7 +9,8 @@ use std::time::Instant;
 use super::{Said, Story};
 
 const SIGKILL: i32 = 9;
-/// With REDGREEN_TEST_FAST, one point in this many.
+/// One point in this many, unless all are wanted; with REDGREEN_TEST_FAST fewer still.
+const STRIDE: usize = 3;
 const FAST_STRIDE: usize = 7;
 /// Starts of the program that one run may need before something is wrong.
 const STARTS_MAX: usize = 150;
@@ -87,8 +88,8 @@ fn matrix(play: &Play) {
     let expected = undisturbed(play);
     let mut points = points(play, &expected);
     let all = points.len();
-    if is_fast() {
-        points = points.into_iter().step_by(FAST_STRIDE).collect();
+    if !is_all() {
+        points = points.into_iter().step_by(if is_fast() { FAST_STRIDE } else { STRIDE }).collect();
     }
     let count = points.len();
     let queue = Mutex::new(points.into_iter().collect::<VecDeque<_>>());
@@ -207,6 +208,12 @@ fn intents(story: &Story) -> Vec<String> {
     let journal = fs::read_to_string(run.join("journal.jsonl")).unwrap();
     let lines = journal.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     lines.filter_map(|line| Some(line.get("intent")?.as_str()?.to_owned())).collect()
+}
+
+/// `scripts/test --all`.
+pub(crate) fn is_all() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "tests are told whether to take their time")]
+    std::env::var_os("REDGREEN_TEST_ALL").is_some()
 }
 
 pub(crate) fn is_fast() -> bool {
