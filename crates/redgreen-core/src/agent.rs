@@ -81,6 +81,17 @@ pub(crate) fn last_object<T: DeserializeOwned>(answer: &str) -> Option<T> {
     })
 }
 
+/// What an agent says and does while it works, for whoever watches; never evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// A piece of text, as it streams.
+    Text(String),
+    /// A tool is used: its name and what on, in a few words.
+    Tool { name: String, what: String },
+    /// What the turn has cost so far.
+    Cost(Cost),
+}
+
 /// What a turn cost; `None` is unknown, never zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

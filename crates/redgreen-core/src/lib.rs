@@ -17,6 +17,7 @@ pub mod format;
 pub mod framework;
 pub mod handoff;
 pub mod judge;
+pub mod model;
 pub mod phase;
 pub mod policy;
 pub mod report;

@@ -84,6 +84,16 @@ impl Policy {
 }
 
 impl Budget {
+    /// What may still be spent.
+    pub fn left_after(&self, spent: &Spent) -> Self {
+        let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
+        Self {
+            tokens: left(self.tokens, spent.tokens),
+            microdollars: left(self.microdollars, spent.microdollars),
+            work_ms: left(self.work_ms, spent.work_ms),
+        }
+    }
+
     /// The limit that is reached, in words; `None` while there is room.
     pub fn exceeded_by(&self, spent: &Spent) -> Option<String> {
         let over = |limit: Option<u64>, used: u64| limit.filter(|limit| used >= *limit);

@@ -1,13 +1,17 @@
-//! Who edits. Whichever agent it is, it gets one assignment, works in the worktree, and gives back how its turn ended,
-//! what it cost and what was said; nothing here judges any of it.
+//! Who edits. Whichever agent it is, it gets its orders, works in the worktree, and gives back how its turn ended, what
+//! it cost and what was said; nothing here judges any of it.
 
+pub mod choice;
 pub mod script;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::agent::{Assignment, Cost, Turn};
+use redgreen_core::agent::{Assignment, Cost, Said, Turn};
+use redgreen_core::phase::Role;
+use redgreen_core::policy::Budget;
 
 use crate::process::Stop;
 
@@ -17,6 +21,29 @@ pub enum Agent {
     Scripted(script::Script),
 }
 
+/// Who works in which role.
+#[derive(Clone, Debug)]
+pub struct Team {
+    usual: Agent,
+    special: BTreeMap<Role, Agent>,
+}
+
+/// Everything a turn is taken with.
+pub struct Orders<'a> {
+    pub assignment: &'a Assignment,
+    pub worktree: &'a Path,
+    /// Set for every program the agent starts.
+    pub env: &'a [(String, String)],
+    pub time_limit: Duration,
+    /// What is left of the run's budget; asked before each request that costs.
+    pub allowance: Budget,
+    /// A folder of this turn's, out of the worktree, for what the agent has to keep: exchanges, session ids.
+    pub desk: &'a Path,
+    pub stop: &'a Stop,
+    /// Called with what the agent says and does, as it happens.
+    pub live: &'a mut dyn FnMut(&Said),
+}
+
 /// A turn that is over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
@@ -24,6 +51,40 @@ pub struct Taken {
     pub cost: Cost,
     /// What the agent did and said, for a person to read.
     pub transcript: String,
+    /// By which the agent's conversation can be taken up again.
+    pub session: Option<String>,
+}
+
+impl Team {
+    pub fn new(usual: Agent) -> Self {
+        Self { usual, special: BTreeMap::new() }
+    }
+
+    /// Has another agent work in `role`.
+    pub fn with(mut self, role: Role, agent: Agent) -> Self {
+        self.special.insert(role, agent);
+        self
+    }
+
+    pub fn member(&self, role: Role) -> &Agent {
+        self.special.get(&role).unwrap_or(&self.usual)
+    }
+
+    /// How views call it: the usual agent, and who works in its place where.
+    pub fn name(&self) -> String {
+        let special = self.special.iter().map(|(role, agent)| format!("{role}: {}", agent.name()));
+        std::iter::once(self.usual.name()).chain(special).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The script that is kept with a run, if one is played.
+    pub fn script(&self) -> Option<&script::Script> {
+        std::iter::once(&self.usual)
+            .chain(self.special.values())
+            .map(|agent| match agent {
+                Agent::Scripted(script) => script,
+            })
+            .next()
+    }
 }
 
 impl Agent {
@@ -34,20 +95,13 @@ impl Agent {
         }
     }
 
-    /// Has the agent work until it stops or `time_limit` is over. `env` is set for every program it starts.
+    /// Has the agent work until it stops or its time is over.
     ///
     /// An agent that fails is an answer, [`Turn::Failed`]; an error means that we could not find out, or that the user
     /// wants to stop ([`crate::process::Interrupted`]).
-    pub fn take_turn(
-        &self,
-        assignment: &Assignment,
-        worktree: &Path,
-        env: &[(String, String)],
-        time_limit: Duration,
-        stop: &Stop,
-    ) -> Result<Taken> {
+    pub fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
         match self {
-            Agent::Scripted(script) => script.take_turn(assignment, worktree, env, time_limit, stop),
+            Agent::Scripted(script) => script.take_turn(orders),
         }
     }
 }

@@ -27,14 +27,12 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::config::Environment;
-use crate::engine::Project;
+use crate::engine::{Project, Sight};
 use crate::failure::{Code, Failure};
-use crate::journal::Line;
 use crate::ops::{self, Stopped};
 use crate::process::{Interrupted, Stop};
 use crate::sandbox;
 use crate::view::{self, Printer};
-use redgreen_core::state::State;
 
 /// Options that every verb has stand apart from its own.
 const EVERYWHERE: &str = "Everywhere";
@@ -179,14 +177,12 @@ impl Desk {
     }
 
     /// Watches a run: lines for a person on stderr, or the journal's own lines on stdout.
-    fn watch(&self) -> impl FnMut(&Line, &State) {
+    fn watch(&self) -> impl FnMut(Sight<'_>) {
         let printer = self.printer;
-        move |line: &Line, state: &State| {
-            if printer.json {
-                printer.json_line(line);
-            } else {
-                printer.talk(&view::moment(line, state));
-            }
+        move |sight: Sight<'_>| match sight {
+            Sight::Line(line, _) if printer.json => printer.json_line(line),
+            Sight::Line(line, state) => printer.talk(&view::moment(line, state)),
+            Sight::Live(..) => {}
         }
     }
 

@@ -39,6 +39,7 @@ pub struct File {
     pub lint: Lint,
     pub test: Test,
     pub agent: AgentChoice,
+    pub agents: Agents,
 }
 
 /// Seconds.
@@ -109,8 +110,23 @@ pub struct Test {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct AgentChoice {
+    /// Who works where [`Agents`] names nobody else.
+    pub name: Option<String>,
+    /// The model of the built-in agent.
+    pub model: Option<String>,
     /// The file a scripted agent plays, from the project's root.
     pub script: Option<PathBuf>,
+}
+
+/// The agent of a phase, where it is not the usual one.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Agents {
+    pub plan: Option<String>,
+    pub red: Option<String>,
+    pub green: Option<String>,
+    pub diagnosis: Option<String>,
+    pub refactor: Option<String>,
 }
 
 /// A linter that is run in projects which have a configuration for it.
@@ -147,6 +163,7 @@ pub struct Environment {
     pub project_root: Option<PathBuf>,
     pub max_retries: Option<u32>,
     pub script: Option<PathBuf>,
+    pub model: Option<String>,
     pub worktrees: Option<PathBuf>,
     pub virtual_env: Option<PathBuf>,
     pub kill_at: Option<String>,
@@ -175,6 +192,7 @@ impl Environment {
             project_root: path("TDD_PROJECT_ROOT"),
             max_retries,
             script: path("REDGREEN_SCRIPT"),
+            model: text("TDD_MODEL").and_then(|value| value.into_string().ok()),
             worktrees: path("REDGREEN_WORKTREES"),
             virtual_env: path("VIRTUAL_ENV"),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),

@@ -11,11 +11,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use redgreen_core::agent::Said;
 use redgreen_core::event::{Event, Outcome};
+use redgreen_core::phase::Role;
 use redgreen_core::state::{Situation, State};
 use redgreen_core::step::{self, Step};
 
-use crate::agent::Agent;
+use crate::agent::Team;
 use crate::config::{Environment, File};
 use crate::failure::Failure;
 use crate::git::{Git, Worktree};
@@ -35,8 +37,17 @@ pub struct Project {
     pub stop: Stop,
 }
 
-/// What watches a run: every line of the journal as it is written, with the state after it.
-pub type Observer<'a> = &'a mut dyn FnMut(&Line, &State);
+/// What watches a run.
+pub type Observer<'a> = &'a mut dyn FnMut(Sight<'_>);
+
+/// What there is to see of a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Sight<'a> {
+    /// A line of the journal as it is written, with the state after it.
+    Line(&'a Line, &'a State),
+    /// An agent at work.
+    Live(Role, &'a Said),
+}
 
 /// A run under way. While it lives, the run is locked.
 pub struct Engine<'a> {
@@ -44,7 +55,7 @@ pub struct Engine<'a> {
     folder: RunFolder,
     journal: Journal,
     state: State,
-    agent: Option<Agent>,
+    team: Option<Team>,
     observe: Observer<'a>,
 }
 
@@ -61,13 +72,13 @@ impl<'a> Engine<'a> {
         folder: RunFolder,
         mut journal: Journal,
         first: &Event,
-        agent: Option<Agent>,
+        team: Option<Team>,
         observe: Observer<'a>,
     ) -> Result<Self> {
         let state = State::begin(first).map_err(|illegal| anyhow::anyhow!("begin a run with {}", illegal.event))?;
         let line = journal.record(first, now())?;
-        observe(&line, &state);
-        Ok(Self { project, folder, journal, state, agent, observe })
+        observe(Sight::Line(&line, &state));
+        Ok(Self { project, folder, journal, state, team, observe })
     }
 
     /// Takes up a run where its journal ends.
@@ -76,10 +87,10 @@ impl<'a> Engine<'a> {
         folder: RunFolder,
         journal: Journal,
         state: State,
-        agent: Option<Agent>,
+        team: Option<Team>,
         observe: Observer<'a>,
     ) -> Self {
-        Self { project, folder, journal, state, agent, observe }
+        Self { project, folder, journal, state, team, observe }
     }
 
     pub fn state(&self) -> &State {
@@ -119,13 +130,13 @@ impl<'a> Engine<'a> {
         self.state = state.map_err(|illegal| {
             anyhow::anyhow!("{} cannot happen while the run is {}", illegal.event, illegal.situation)
         })?;
-        (self.observe)(&line, &self.state);
+        (self.observe)(Sight::Line(&line, &self.state));
         Ok(())
     }
 
     fn intend(&mut self, what: &str) -> Result<()> {
         let line = self.journal.intend(what, now())?;
-        (self.observe)(&line, &self.state);
+        (self.observe)(Sight::Line(&line, &self.state));
         Ok(())
     }
 

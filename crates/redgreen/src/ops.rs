@@ -18,14 +18,16 @@ pub mod status;
 pub mod test;
 pub mod why;
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use redgreen_core::event::Outcome;
 use redgreen_core::state::State;
 
-use crate::agent::Agent;
-use crate::agent::script::Script;
+use crate::agent::Team;
+use crate::agent::choice::Choice;
 use crate::config::{self, Environment, File};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
@@ -95,23 +97,24 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
     }
 }
 
-/// The agent of a run: what the command line names, then the run's own script, then the settings.
-fn agent(project: &Project, flag: Option<&Path>, folder: Option<&RunFolder>) -> Result<(Agent, String)> {
-    let kept = folder.map(RunFolder::script).filter(|script| script.is_file());
-    let configured = project.file.agent.script.as_ref().map(|script| project.git.root.join(script));
-    let script = flag
-        .map(Path::to_owned)
-        .or(kept)
-        .or_else(|| project.environment.script.clone())
-        .or(configured)
-        .ok_or_else(|| {
-            Failure::usage("no agent is named")
-                .evidence("this version works with the scripted agent: a file that says what to write in each phase")
-                .next(format!("{BEGIN}, or see it work: redgreen demo"))
-        })?;
-    let script = Script::read(&script)?;
-    let text = script.text().to_owned();
-    Ok((Agent::Scripted(script), text))
+/// The agents of a run: what the command line names, then what the run began with, then the settings.
+fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result<(Team, Choice)> {
+    let kept = folder.map(kept_choice).transpose()?.unwrap_or_default();
+    let configured = Choice::configured(&project.file, &project.environment, &project.git.root);
+    let choice = flags.clone().or(kept).or(configured);
+    Ok((choice.team()?, choice))
+}
+
+/// What a run began with. Its script is its own copy: the file may have changed since.
+fn kept_choice(folder: &RunFolder) -> Result<Choice> {
+    let path = folder.choice();
+    let mut choice: Choice = match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("read {}", path.display()))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Choice::default(),
+        Err(error) => return Err(error).with_context(|| format!("read {}", path.display())),
+    };
+    choice.script = Some(folder.script()).filter(|script| script.is_file());
+    Ok(choice)
 }
 
 fn kill_at(project: &Project) -> Result<Option<KillAt>> {

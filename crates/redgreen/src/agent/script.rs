@@ -20,9 +20,8 @@ use anyhow::Result;
 use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Turn};
 use redgreen_core::phase::Role;
 
-use crate::agent::Taken;
+use crate::agent::{Orders, Taken};
 use crate::failure::Failure;
-use crate::process::Stop;
 
 /// A script is written by hand; what is larger is some other file.
 const SCRIPT_BYTES_MAX: u64 = 16 << 20;
@@ -133,18 +132,12 @@ impl Script {
         self.agent.clone().unwrap_or_else(|| format!("script {}", self.name))
     }
 
-    pub(super) fn take_turn(
-        &self,
-        assignment: &Assignment,
-        worktree: &Path,
-        env: &[(String, String)],
-        time_limit: Duration,
-        stop: &Stop,
-    ) -> Result<Taken> {
+    pub(super) fn take_turn(&self, orders: &Orders<'_>) -> Result<Taken> {
+        let assignment = orders.assignment;
         let list = self.turns.get(&assignment.role).map_or(&[][..], Vec::as_slice);
         let index = usize::try_from(assignment.turn).unwrap_or(usize::MAX);
         match list.get(index) {
-            Some(entry) => play::entry(entry, play::Stage::new(assignment, worktree, env, time_limit, stop)),
+            Some(entry) => play::entry(entry, play::Stage::new(orders)),
             None => Ok(self.without_entry(assignment, list.len())),
         }
     }
@@ -170,7 +163,7 @@ impl Script {
             Turn::Done { .. } => "nothing in the script for this turn\n".to_owned(),
             Turn::Failed { message, .. } => format!("{message}\n"),
         };
-        Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0) }, transcript }
+        Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0) }, transcript, session: None }
     }
 }
 

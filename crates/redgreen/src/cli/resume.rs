@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::Desk;
-use super::run::{LimitArgs, end};
+use super::run::{AgentArgs, LimitArgs, end};
 use crate::failure::Code;
 use crate::ops;
 
@@ -15,9 +15,8 @@ use crate::ops;
 pub(super) struct Args {
     /// The run: its id, or the beginning or end of it [default: the only one that is open]
     run: Option<String>,
-    /// Play this script from here on
-    #[arg(long, value_name = "FILE")]
-    script: Option<PathBuf>,
+    #[command(flatten)]
+    agents: AgentArgs,
     /// Withhold these examples from here on; a run of another clone does not bring its own along
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
@@ -31,8 +30,8 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let project = desk.project()?;
-        let Self { run, script, examples, no_input, limits } = self;
-        let request = ops::resume::Request { run, script, examples, limits: limits.into() };
+        let Self { run, agents, examples, no_input, limits } = self;
+        let request = ops::resume::Request { run, agents: agents.into(), examples, limits: limits.into() };
         let stopped = ops::resume::resume(&project, &request, &mut desk.watch())?;
         end(desk, &project, &stopped, no_input)
     }

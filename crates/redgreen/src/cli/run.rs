@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use redgreen_core::event::Outcome;
 
 use super::Desk;
+use crate::agent::choice::Choice;
 use crate::engine::Project;
 use crate::failure::Code;
 use crate::ops::{self, Stopped};
@@ -19,9 +20,8 @@ use crate::view;
 pub(super) struct Args {
     /// What to build, in your own words
     request: String,
-    /// The file a scripted agent plays [default: as configured]
-    #[arg(long, value_name = "FILE")]
-    script: Option<PathBuf>,
+    #[command(flatten)]
+    agents: AgentArgs,
     /// Calls and their answers that no agent sees (TOML or JSON), which the result has to meet
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
@@ -36,6 +36,25 @@ pub(super) struct Args {
     no_input: bool,
     #[command(flatten)]
     limits: LimitArgs,
+}
+
+#[derive(clap::Args, Debug, Default)]
+pub(super) struct AgentArgs {
+    /// Who works in every phase [default: as configured]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The model of the built-in agent [default: as configured]
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The file a scripted agent plays [default: as configured]
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+}
+
+impl From<AgentArgs> for Choice {
+    fn from(args: AgentArgs) -> Self {
+        Self { agent: args.agent, model: args.model, script: args.script, ..Self::default() }
+    }
 }
 
 #[derive(clap::Args, Debug, Default)]
@@ -66,7 +85,7 @@ impl Args {
         say_what_is_left_alone(desk, &project)?;
         let request = ops::run::Request {
             request: self.request,
-            script: self.script,
+            agents: self.agents.into(),
             examples: self.examples,
             onto: self.onto,
             branch: self.branch,

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 
-use super::{Engine, Project};
+use super::{Engine, Project, Sight};
 use crate::git::{Listed, Worktree};
 use crate::journal::{self, Journal, RunFolder};
 use crate::runner::Suite;
@@ -36,7 +36,7 @@ impl Project {
         if state.left.is_some() {
             return self.store.close(folder);
         }
-        let mut silent = |_: &journal::Line, _: &redgreen_core::state::State| {};
+        let mut silent = |_: Sight<'_>| {};
         let mut engine = Engine::reopen(self, folder.clone(), journal, state, None, &mut silent);
         engine.record(&Event::Resumed { policy: None })?;
         engine.run().map(drop)

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::agent::{Assignment, Failure as AgentFailure, Turn};
 use redgreen_core::event::{Event, Mark};
-use redgreen_core::phase::Phase;
+use redgreen_core::phase::{Phase, Role};
 use redgreen_core::test_list;
 
-use super::{Engine, elapsed_ms};
+use super::{Engine, Project, Sight, elapsed_ms};
+use crate::agent::Orders;
 use crate::config;
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap, Worktree};
@@ -53,14 +54,26 @@ impl Engine<'_> {
         if assignment.phase == Phase::Plan {
             tick_completed(&worktree.path, &assignment.completed)?;
         }
-        let Some(agent) = &self.agent else {
+        let Some(team) = &self.team else {
             return Err(Failure::usage("this run has no agent to go on with")
                 .next("redgreen resume --script FILE")
                 .into());
         };
         let started = Instant::now();
-        let env = self.agent_environment();
-        let taken = agent.take_turn(assignment, &worktree.path, &env, time, &self.project.stop)?;
+        let desk = self.folder.desks().join(self.turn_name(assignment.role));
+        fs::create_dir_all(&desk).with_context(|| format!("create {}", desk.display()))?;
+        let (role, observe) = (assignment.role, &mut self.observe);
+        let mut orders = Orders {
+            assignment,
+            worktree: &worktree.path,
+            env: &agent_environment(self.project, &self.folder.id),
+            time_limit: time,
+            allowance: self.state.run.policy.budget.left_after(&self.state.spent),
+            desk: &desk,
+            stop: &self.project.stop,
+            live: &mut |said| observe(Sight::Live(role, said)),
+        };
+        let taken = team.member(role).take_turn(&mut orders)?;
         let took_ms = elapsed_ms(started);
         self.keep_transcript(assignment, &taken.transcript)?;
         let snapshot = self.project.git.snapshot(&worktree, &self.state.progress.head.tree)?;
@@ -171,7 +184,7 @@ impl Engine<'_> {
         for line in &settings.setup {
             let limits = Limits { wall, output_bytes_max: SETUP_OUTPUT_BYTES_MAX };
             let mut program = config::setup_program(line, &worktree.path);
-            for (name, value) in self.agent_environment() {
+            for (name, value) in agent_environment(self.project, &self.folder.id) {
                 program = program.env(name, value);
             }
             let output = program.output(limits, &self.project.stop)?;
@@ -186,27 +199,31 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Agents build in a folder of their own: what they leave there is never used for a verdict.
-    fn agent_environment(&self) -> Vec<(String, String)> {
-        let target = self.project.workshop.join("cargo-target-agents");
-        let target = ("CARGO_TARGET_DIR".to_owned(), target.display().to_string());
-        vec![target, (RUN_MARK.to_owned(), self.folder.id.clone())]
-    }
-
     /// An agent whose redgreen was killed works on, in a worktree that is no longer its own.
     pub(super) fn end_orphans(&self) {
         kill_marked(RUN_MARK, &self.folder.id);
     }
 
-    fn keep_transcript(&self, assignment: &Assignment, transcript: &str) -> Result<()> {
+    /// Turns are numbered through the whole run.
+    fn turn_name(&self, role: Role) -> String {
         let number: u32 = self.state.turns.values().sum::<u32>() + 1;
-        let name = format!("{number:03}-{}.md", assignment.role);
+        format!("{number:03}-{role}")
+    }
+
+    fn keep_transcript(&self, assignment: &Assignment, transcript: &str) -> Result<()> {
+        let name = format!("{}.md", self.turn_name(assignment.role));
         let mut end = transcript.len().min(TRANSCRIPT_BYTES_MAX);
         while !transcript.is_char_boundary(end) {
             end -= 1;
         }
         write(&self.folder.transcripts(), &name, transcript.get(..end).unwrap_or_default().as_bytes())
     }
+}
+
+/// Agents build in a folder of their own: what they leave there is never used for a verdict.
+fn agent_environment(project: &Project, run: &str) -> Vec<(String, String)> {
+    let target = project.workshop.join("cargo-target-agents");
+    vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string()), (RUN_MARK.to_owned(), run.to_owned())]
 }
 
 /// The last lines of an output, as evidence.

@@ -164,6 +164,16 @@ impl RunFolder {
         self.path.join("transcripts")
     }
 
+    /// What agents have to keep from a turn, a folder each.
+    pub fn desks(&self) -> PathBuf {
+        self.path.join("turns")
+    }
+
+    /// The agents' names, as they were when the run began.
+    pub fn choice(&self) -> PathBuf {
+        self.path.join("agents.json")
+    }
+
     /// The script a scripted run plays, as it was when the run began.
     pub fn script(&self) -> PathBuf {
         self.path.join("script.toml")

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::{Stopped, decide, run};
+use crate::agent::choice::Choice;
 use crate::config::Environment;
 use crate::engine::Observer;
 use crate::failure::Failure;
@@ -47,7 +48,7 @@ pub fn demo(folder: Option<&Path>, environment: &Environment, stop: &Stop, obser
     let opened = super::open(&project, environment, stop)?;
     let request = run::Request {
         request: "Convert numbers to Roman numerals".to_owned(),
-        script: Some(script),
+        agents: Choice { script: Some(script), ..Choice::default() },
         ..run::Request::default()
     };
     let stopped = run::run(&opened, &request, observe)?;

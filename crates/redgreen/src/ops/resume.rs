@@ -7,8 +7,9 @@ use redgreen_core::brief::Brief;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::handoff::Handoff;
 
-use super::run::{Limits, keep_examples, keep_script, went_wrong, withheld};
-use super::{Stopped, agent, kill_at, notes, pick, state_of};
+use super::run::{Limits, keep_agents, keep_examples, went_wrong, withheld};
+use super::{Stopped, kill_at, notes, pick, state_of, team};
+use crate::agent::choice::Choice;
 use crate::engine::{Engine, Observer, Project};
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap};
@@ -17,7 +18,7 @@ use crate::journal::{Journal, RunFolder};
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub run: Option<String>,
-    pub script: Option<PathBuf>,
+    pub agents: Choice,
     /// A file of withheld examples, in place of those the run has.
     pub examples: Option<PathBuf>,
     pub limits: Limits,
@@ -42,17 +43,17 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
     if state.is_over() && state.left.is_some() {
         return Err(Failure::usage(format!("run {} is over", folder.id)).next("redgreen history").into());
     }
-    let (agent, script) = agent(project, request.script.as_deref(), Some(&folder))?;
+    let (team, choice) = team(project, &request.agents, Some(&folder))?;
     let withheld = withheld(project, request.examples.as_deref(), &state.progress.head.commit)?;
     let (journal, state) = Journal::open(&folder, kill_at)?;
     let state = state.context("the run's journal is empty")?;
-    if request.script.is_some() {
-        keep_script(&folder, &script)?;
+    if request.agents != Choice::default() {
+        keep_agents(&folder, &team, &choice)?;
     }
     keep_examples(&folder, withheld.as_deref())?;
     let policy = request.limits.over(state.run.policy.clone())?;
     let policy = (policy != state.run.policy).then(|| Box::new(policy));
-    let mut engine = Engine::reopen(project, folder.clone(), journal, state, Some(agent), observe);
+    let mut engine = Engine::reopen(project, folder.clone(), journal, state, Some(team), observe);
     engine.record(&Event::Resumed { policy }).map_err(|error| went_wrong(&folder, error))?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
@@ -93,7 +94,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let git = &project.git;
     let kill_at = kill_at(project)?;
     let policy = request.limits.over(project.file.policy(&project.environment)?)?;
-    let (agent, script) = agent(project, request.script.as_deref(), None)?;
+    let (team, choice) = team(project, &request.agents, None)?;
     let withheld = withheld(project, request.examples.as_deref(), &tip)?;
     git.identity()?;
     for (what, commit) in [("it started from", &handoff.run.base), ("it stopped at", &tip)] {
@@ -119,7 +120,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
         base: Mark { commit: handoff.run.base.clone(), tree: git.tree_of(&handoff.run.base)? },
         target: handoff.run.target.clone(),
         branch: handoff.run.branch.clone(),
-        agent: agent.name(),
+        agent: team.name(),
         linters: project.file.linters(&git.root, &project.environment),
     };
     let head = Mark { tree: git.tree_of(&tip)?, commit: tip };
@@ -128,11 +129,11 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
         Swap::Done | Swap::Moved => {}
     }
     let folder = project.store.adopt(&run.id)?;
-    keep_script(&folder, &script)?;
+    keep_agents(&folder, &team, &choice)?;
     keep_examples(&folder, withheld.as_deref())?;
     let (journal, _) = Journal::open(&folder, kill_at)?;
     let first = Event::Adopted { run: Box::new(run), head, handoff: Box::new(handoff) };
-    let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe)?;
+    let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(team), observe)?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
 }

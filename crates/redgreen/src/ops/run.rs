@@ -9,7 +9,9 @@ use redgreen_core::control::examples::Example;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::policy::Policy;
 
-use super::{Stopped, agent, examples, kill_at, notes};
+use super::{Stopped, examples, kill_at, notes, team};
+use crate::agent::Team;
+use crate::agent::choice::Choice;
 use crate::engine::{Engine, Observer, Project, now};
 use crate::failure::Failure;
 use crate::git::Head;
@@ -21,7 +23,7 @@ use crate::runner;
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub request: String,
-    pub script: Option<PathBuf>,
+    pub agents: Choice,
     /// A file of withheld examples.
     pub examples: Option<PathBuf>,
     /// The branch the result is meant for; the one that is checked out, if not named.
@@ -47,7 +49,7 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let brief = brief(&request.request)?;
     let policy = request.limits.over(project.file.policy(&project.environment)?)?;
     let kill_at = kill_at(project)?;
-    let (agent, script) = agent(project, request.script.as_deref(), None)?;
+    let (team, choice) = team(project, &request.agents, None)?;
     let (base, target) = starting_point(project, request)?;
     let withheld = withheld(project, request.examples.as_deref(), &base)?;
     project.git.check_version()?;
@@ -60,11 +62,11 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     }
 
     let folder = project.store.create(now())?;
-    let started = begin(project, request, brief, policy, base, target, &agent.name(), &folder)
-        .and_then(|first| keep_script(&folder, &script).map(|()| first))
+    let started = begin(project, request, brief, policy, base, target, &team.name(), &folder)
+        .and_then(|first| keep_agents(&folder, &team, &choice).map(|()| first))
         .and_then(|first| keep_examples(&folder, withheld.as_deref()).map(|()| first))
         .and_then(|first| Journal::open(&folder, kill_at).map(|(journal, _)| (first, journal)))
-        .and_then(|(first, journal)| Engine::begin(project, folder.clone(), journal, &first, Some(agent), observe));
+        .and_then(|(first, journal)| Engine::begin(project, folder.clone(), journal, &first, Some(team), observe));
     let mut engine = match started {
         Ok(engine) => engine,
         Err(error) => {
@@ -104,8 +106,12 @@ fn full_disk(folder: &RunFolder) -> Option<String> {
     Some(words.split(" (os error").next().unwrap_or_default().to_owned())
 }
 
-pub(super) fn keep_script(folder: &RunFolder, script: &str) -> Result<()> {
-    keep(folder, &folder.script(), script)
+/// Who works in the run, for whoever resumes it.
+pub(super) fn keep_agents(folder: &RunFolder, team: &Team, choice: &Choice) -> Result<()> {
+    if let Some(script) = team.script() {
+        keep(folder, &folder.script(), script.text())?;
+    }
+    keep(folder, &folder.choice(), &serde_json::to_string(choice).context("write the agents' names as JSON")?)
 }
 
 /// They stay with the run: neither the repository nor the worktree ever holds them.

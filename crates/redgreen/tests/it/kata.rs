@@ -6,11 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use redgreen::agent::Agent;
 use redgreen::agent::script::Script;
+use redgreen::agent::{Agent, Orders};
 use redgreen::process::{Limits, Program, Stop};
 use redgreen_core::agent::{Assignment, Turn};
 use redgreen_core::phase::{Phase, Role};
+use redgreen_core::policy::Budget;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
@@ -82,7 +83,16 @@ impl Kata {
     }
 
     fn plays(&self, role: Role, turn: u32, says: &str) -> Result<()> {
-        let taken = self.agent.take_turn(&assignment(role, turn), self.folder.path(), &[], MINUTE, &Stop::default())?;
+        let taken = self.agent.take_turn(&mut Orders {
+            assignment: &assignment(role, turn),
+            worktree: self.folder.path(),
+            env: &[],
+            time_limit: MINUTE,
+            allowance: Budget::default(),
+            desk: self.folder.path(),
+            stop: &Stop::default(),
+            live: &mut |_| {},
+        })?;
         match taken.turn {
             Turn::Done { answer } => assert!(answer.contains(says), "{role} {turn}: {answer}"),
             Turn::Failed { message, .. } => panic!("{role} {turn}: {message}"),

@@ -12,7 +12,7 @@ use redgreen_core::agent::{Assignment, Failure as Ended, Turn};
 use redgreen_core::report::Exit;
 
 use super::{Action, End, Entry, Mode, OnError, place};
-use crate::agent::Taken;
+use crate::agent::{Orders, Taken};
 use crate::process::{Interrupted, Limits, Output, Program, Stop};
 
 /// Kept in the transcript of what one command printed.
@@ -56,20 +56,21 @@ pub(super) fn entry(entry: &Entry, mut stage: Stage<'_>) -> Result<Taken> {
         Turn::Done { answer } => stage.say(&format!("answer: {answer}")),
         Turn::Failed { failure, message } => stage.say(&format!("{}: {message}", failure.as_str())),
     }
-    Ok(Taken { turn, cost: entry.cost, transcript: stage.transcript })
+    Ok(Taken { turn, cost: entry.cost, transcript: stage.transcript, session: None })
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn new(
-        assignment: &Assignment,
-        worktree: &'a Path,
-        env: &[(String, String)],
-        time_limit: Duration,
-        stop: &'a Stop,
-    ) -> Self {
+    pub(super) fn new(orders: &Orders<'a>) -> Self {
         // The engine's own words come last, so that they win.
-        let env = told(assignment).into_iter().chain(env.iter().cloned()).collect();
-        Self { worktree, env, started: Instant::now(), time_limit, stop, transcript: String::new() }
+        let env = told(orders.assignment).into_iter().chain(orders.env.iter().cloned()).collect();
+        Self {
+            worktree: orders.worktree,
+            env,
+            started: Instant::now(),
+            time_limit: orders.time_limit,
+            stop: orders.stop,
+            transcript: String::new(),
+        }
     }
 
     fn perform_all(&mut self, actions: &[Action]) -> Result<Flow> {

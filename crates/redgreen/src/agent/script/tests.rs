@@ -6,11 +6,12 @@ mod playing;
 use std::path::Path;
 use std::time::Duration;
 
-use redgreen_core::agent::{Assignment, Trouble};
+use redgreen_core::agent::{Assignment, Said, Trouble};
 use redgreen_core::phase::{Phase, Role};
+use redgreen_core::policy::Budget;
 
 use super::Script;
-use crate::agent::{Agent, Taken};
+use crate::agent::{Agent, Orders, Taken};
 use crate::process::Stop;
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -31,8 +32,19 @@ fn assignment(role: Role, turn: u32) -> Assignment {
     }
 }
 
+fn orders<'a>(
+    assignment: &'a Assignment,
+    worktree: &'a Path,
+    env: &'a [(String, String)],
+    time_limit: Duration,
+    stop: &'a Stop,
+    live: &'a mut dyn FnMut(&Said),
+) -> Orders<'a> {
+    Orders { assignment, worktree, env, time_limit, allowance: Budget::default(), desk: worktree, stop, live }
+}
+
 fn take(script: &str, role: Role, turn: u32, worktree: &Path, limit: Duration) -> Taken {
     let agent = Agent::Scripted(Script::parse("kata.toml", script).unwrap());
     let env = [("EXTRA".to_owned(), "given".to_owned())];
-    agent.take_turn(&assignment(role, turn), worktree, &env, limit, &Stop::default()).unwrap()
+    agent.take_turn(&mut orders(&assignment(role, turn), worktree, &env, limit, &Stop::default(), &mut |_| {})).unwrap()
 }

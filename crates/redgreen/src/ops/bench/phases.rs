@@ -9,8 +9,9 @@ use redgreen_core::event::{Event, Outcome};
 
 use super::super::{Stopped, decide, run};
 use super::{Measure, median_ms, timed};
+use crate::agent::choice::Choice;
 use crate::config::Environment;
-use crate::engine::Project;
+use crate::engine::{Project, Sight};
 use crate::git::Git;
 use crate::journal::{Body, Line};
 use crate::process::{Program, Stop};
@@ -57,14 +58,16 @@ pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> 
     let environment =
         Environment { worktrees: Some(folder.join("worktrees")), kill_at: None, script: None, ..environment.clone() };
     let project = super::super::open(&root, environment, stop)?;
-    let request = run::Request { request: "a calculator".to_owned(), script: Some(script), ..run::Request::default() };
+    let agents = Choice { script: Some(script), ..Choice::default() };
+    let request = run::Request { request: "a calculator".to_owned(), agents, ..run::Request::default() };
     let bare = Program::new("cargo").args(["test", "--workspace", "--no-fail-fast"]).cwd(&root);
     let bare = bare.env("CARGO_TARGET_DIR", folder.join("bare"));
     let status = git.typed(&["status"]);
     // The first time builds.
     timed(&bare, stop)?;
     let (mut moments, mut taken) = (Vec::new(), Vec::new());
-    let stopped = run::run(&project, &request, &mut |line, _| {
+    let stopped = run::run(&project, &request, &mut |sight| {
+        let Sight::Line(line, _) = sight else { return };
         let at = Instant::now();
         if matches!(&line.body, Body::Event(event) if matches!(event.as_ref(), Event::Noted { .. })) {
             taken.push(timed(&bare, stop).and_then(|tests| Ok((tests, timed(&status, stop)?))));
@@ -72,7 +75,7 @@ pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> 
         moments.push(Moment { at, left: Instant::now(), line: line.clone() });
     })?;
     ensure!(stopped.outcome == Outcome::Waiting, "the run of the bench ended as {:?}", stopped.outcome);
-    let stopped = decide::approve(&project, Some(&stopped.folder.id), &mut |_, _| {})?;
+    let stopped = decide::approve(&project, Some(&stopped.folder.id), &mut |_| {})?;
     let (tests, status) = taken.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
     Ok(Developed { project, stopped, moments, tests, status })
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use redgreen_core::agent::{Cost, Failure as Ended, Turn};
 use redgreen_core::phase::Role;
 
-use super::{LIMIT, assignment, take};
+use super::{LIMIT, assignment, orders, take};
 use crate::agent::script::Script;
 use crate::agent::{Agent, Taken};
 use crate::process::{Interrupted, Limits, Program, Stop};
@@ -189,7 +189,9 @@ fn time_is_limited_and_waiting_can_be_interrupted() {
         thread::sleep(soon);
         pressed.request();
     });
-    let error = agent.take_turn(&assignment(Role::Test, 0), &place.worktree(), &[], LIMIT, &stop).unwrap_err();
+    let error = agent
+        .take_turn(&mut orders(&assignment(Role::Test, 0), &place.worktree(), &[], LIMIT, &stop, &mut |_| {}))
+        .unwrap_err();
     assert!(error.is::<Interrupted>(), "{error:#}");
 }
 

@@ -1,0 +1,112 @@
+//! Which agents a run works with, by name: from the command line, what the run began with, the settings.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use redgreen_core::phase::Role;
+use serde::{Deserialize, Serialize};
+
+use super::script::Script;
+use super::{Agent, Team};
+use crate::config::{Environment, File};
+use crate::failure::Failure;
+
+/// The name of the agent that plays a file.
+pub const SCRIPTED: &str = "scripted";
+
+/// The agents' names, as far as somebody gave them. Kept with the run, so that resuming needs no flag.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Choice {
+    pub agent: Option<String>,
+    pub roles: BTreeMap<Role, String>,
+    /// The model of the built-in agent.
+    pub model: Option<String>,
+    pub script: Option<PathBuf>,
+}
+
+impl Choice {
+    /// What the settings and the environment say.
+    pub fn configured(file: &File, environment: &Environment, root: &Path) -> Self {
+        let agents = &file.agents;
+        let named = [
+            (Role::TestList, &agents.plan),
+            (Role::Test, &agents.red),
+            (Role::Implementing, &agents.green),
+            (Role::Diagnosis, &agents.diagnosis),
+            (Role::Refactor, &agents.refactor),
+        ];
+        let roles = named.into_iter().filter_map(|(role, name)| Some((role, name.clone()?))).collect();
+        let script = environment.script.clone().or_else(|| file.agent.script.as_ref().map(|script| root.join(script)));
+        Self {
+            agent: file.agent.name.clone(),
+            roles,
+            model: environment.model.clone().or_else(|| file.agent.model.clone()),
+            script,
+        }
+    }
+
+    /// This choice where it says something, `other` where it does not.
+    pub fn or(self, other: Self) -> Self {
+        // Whoever names one agent for everything does not want the roles of a weaker word.
+        let roles = if self.agent.is_some() || self.script.is_some() { BTreeMap::new() } else { other.roles };
+        Self {
+            agent: self.agent.or_else(|| if self.script.is_some() { Some(SCRIPTED.to_owned()) } else { other.agent }),
+            roles: if self.roles.is_empty() { roles } else { self.roles },
+            model: self.model.or(other.model),
+            script: self.script.or(other.script),
+        }
+    }
+
+    /// The agents themselves; the first that cannot be had is the error.
+    pub fn team(&self) -> Result<Team> {
+        let usual = match (&self.agent, &self.script) {
+            (Some(name), _) => self.member(name)?,
+            (None, Some(_)) => self.member(SCRIPTED)?,
+            (None, None) => {
+                return Err(Failure::usage("no agent is named")
+                    .evidence(
+                        "this version works with the scripted agent: a file that says what to write in each phase",
+                    )
+                    .next("redgreen run --script FILE \"<what to build>\", or see it work: redgreen demo")
+                    .into());
+            }
+        };
+        self.roles.iter().try_fold(Team::new(usual), |team, (role, name)| Ok(team.with(*role, self.member(name)?)))
+    }
+
+    fn member(&self, name: &str) -> Result<Agent> {
+        match (name, &self.script) {
+            (SCRIPTED, Some(script)) => Ok(Agent::Scripted(Script::read(script)?)),
+            (SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
+                .next("redgreen run --script FILE \"<what to build>\"")
+                .into()),
+            _ => Err(Failure::usage(format!("there is no agent {name:?}"))
+                .evidence(format!("known: {SCRIPTED}"))
+                .next("redgreen run --agent <name> …")
+                .into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(agent: Option<&str>, red: Option<&str>) -> Choice {
+        let roles = red.map(|name| (Role::Test, name.to_owned())).into_iter().collect();
+        Choice { agent: agent.map(str::to_owned), roles, ..Choice::default() }
+    }
+
+    #[test]
+    fn a_stronger_word_for_everything_silences_the_roles_of_a_weaker_one() {
+        for (strong, weak, expected) in [
+            (choice(None, None), choice(Some("a"), Some("b")), choice(Some("a"), Some("b"))),
+            (choice(Some("c"), None), choice(Some("a"), Some("b")), choice(Some("c"), None)),
+            (choice(None, Some("c")), choice(Some("a"), Some("b")), choice(Some("a"), Some("c"))),
+        ] {
+            assert_eq!(strong.clone().or(weak), expected, "{strong:?}");
+        }
+    }
+}
