@@ -115,9 +115,9 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
 /// Said once to a model that stops although its task cannot be done; `None` when it may stop.
 pub fn reminder(assignment: &Assignment, answer: &str, edited: bool) -> Option<String> {
     match assignment.role {
-        Role::TestList if !test_list::is_answer(answer) => Some(
-            "Nothing was chosen. End with the JSON object {\"currentTest\": …}, on a line of its own.".to_owned(),
-        ),
+        Role::TestList if !test_list::is_answer(answer) => {
+            Some("Nothing was chosen. End with the JSON object {\"currentTest\": …}, on a line of its own.".to_owned())
+        }
         Role::Test | Role::Implementing if !edited && Contest::parse(answer).is_none() => Some(
             "No file was changed. Use Write or Edit; or, if you cannot call tools, answer with whole files, each as a \
              line `### FILE: path` and its content in a code block."

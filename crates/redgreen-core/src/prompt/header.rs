@@ -18,7 +18,11 @@ pub(super) fn of(test_file: &str, impl_file: &str) -> Option<String> {
             let path = relative(test_file, impl_file);
             let path = path.strip_suffix(".ts").or(path.strip_suffix(".tsx")).unwrap_or(&path);
             let common = test_file.ends_with(".cjs");
-            Some(if common { format!("const {{ … }} = require(\"{path}\");") } else { format!("import {{ … }} from \"{path}\";") })
+            Some(if common {
+                format!("const {{ … }} = require(\"{path}\");")
+            } else {
+                format!("import {{ … }} from \"{path}\";")
+            })
         }
         Language::Go => {
             let folder = impl_file.rsplit('/').nth(1)?;

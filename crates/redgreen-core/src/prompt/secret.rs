@@ -5,8 +5,20 @@ pub const REMOVED: &str = "[secret removed]";
 
 /// How known kinds of keys begin.
 const PREFIXES: [&str; 14] = [
-    "sk-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA",
-    "AIza", "npm_",
+    "sk-",
+    "sk_live_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "npm_",
 ];
 /// A shorter word is a name, or part of an example.
 const KEY_CHARS_MIN: usize = 20;

@@ -136,7 +136,10 @@ mod tests {
         assert_eq!(head_and_tail("short", 10), "short");
         let lines: String = (0..100).map(|number| format!("line {number}\n")).collect();
         let cut = head_and_tail(&lines, 60);
-        assert!(cut.starts_with("line 0\n") && cut.ends_with("line 99\n") && cut.contains("bytes left out]\n"), "{cut}");
+        assert!(
+            cut.starts_with("line 0\n") && cut.ends_with("line 99\n") && cut.contains("bytes left out]\n"),
+            "{cut}"
+        );
         assert!(cut.len() < 90);
         let wide = "ä".repeat(1000);
         assert!(head_and_tail(&wide, 101).contains("[1900 bytes left out]"));
@@ -150,7 +153,8 @@ mod tests {
             line: Some(3),
             ..Test::new(id, Status::Failed)
         };
-        let mut seen = Report { command: "pytest".to_owned(), exit: Exit::Code(1), finished: true, ..Report::default() };
+        let mut seen =
+            Report { command: "pytest".to_owned(), exit: Exit::Code(1), finished: true, ..Report::default() };
         seen.tests = vec![failing("a", "no add"), failing("b", "no add"), failing("c", "other")];
         seen.tests.push(Test::new("d", Status::Passed));
         seen.conclude();
