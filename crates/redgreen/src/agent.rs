@@ -1,7 +1,9 @@
 //! Who edits. Whichever agent it is, it gets its orders, works in the worktree, and gives back how its turn ended, what
 //! it cost and what was said; nothing here judges any of it.
 
+pub mod built_in;
 pub mod choice;
+mod place;
 pub mod script;
 
 use std::collections::BTreeMap;
@@ -12,6 +14,7 @@ use anyhow::Result;
 use redgreen_core::agent::{Assignment, Cost, Said, Turn};
 use redgreen_core::phase::Role;
 use redgreen_core::policy::Budget;
+use redgreen_core::report::Report;
 
 use crate::process::Stop;
 
@@ -39,6 +42,14 @@ pub struct Orders<'a> {
     pub allowance: Budget,
     /// A folder of this turn's, out of the worktree, for what the agent has to keep: exchanges, session ids.
     pub desk: &'a Path,
+    /// What the tests showed when a phase was accepted last.
+    pub report: Option<&'a Report>,
+    /// What this turn has changed so far, as a patch.
+    pub changes: &'a dyn Fn() -> Result<String>,
+    /// Git's folder of the repository, which programs of the agent may read.
+    pub repository: &'a Path,
+    /// Our own state, which they may not.
+    pub private: &'a Path,
     pub stop: &'a Stop,
     /// Called with what the agent says and does, as it happens.
     pub live: &'a mut dyn FnMut(&Said),

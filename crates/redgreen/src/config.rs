@@ -4,6 +4,7 @@
 
 mod properties;
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,8 @@ pub struct Timeouts {
     pub turn: Option<f64>,
     pub lint: Option<f64>,
     pub setup: Option<f64>,
+    /// For one command of the built-in agent.
+    pub bash: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -167,10 +170,12 @@ pub struct Environment {
     pub worktrees: Option<PathBuf>,
     pub virtual_env: Option<PathBuf>,
     pub kill_at: Option<String>,
-    pub path: Option<std::ffi::OsString>,
+    pub path: Option<OsString>,
     pub home: Option<PathBuf>,
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
+    /// The names of variables that hold credentials, by what they are called; programs an agent starts do not get them.
+    pub secrets: Vec<OsString>,
 }
 
 impl Environment {
@@ -200,6 +205,7 @@ impl Environment {
             cargo_home: path("CARGO_HOME").or_else(|| in_home(".cargo")),
             rustup_home: path("RUSTUP_HOME").or_else(|| in_home(".rustup")),
             home,
+            secrets: std::env::vars_os().map(|(name, _)| name).filter(|name| is_secret(name)).collect(),
         })
     }
 
@@ -226,7 +232,7 @@ impl File {
                 Failure::usage(format!("bash.timeout in {place} is {seconds:?}; it has to be a number of seconds"))
                     .next(format!("correct bash.timeout in {place}"))
             })?;
-            for timeout in [&mut self.timeout.red, &mut self.timeout.green] {
+            for timeout in [&mut self.timeout.red, &mut self.timeout.green, &mut self.timeout.bash] {
                 timeout.get_or_insert(seconds);
             }
         }
@@ -292,6 +298,13 @@ impl File {
         let own = own_linters(project).filter(|linter| !environment.has_program(linter.program));
         if self.lint.commands.is_some() { Vec::new() } else { own.collect() }
     }
+}
+
+/// Whether a variable holds a credential, as far as its name tells.
+fn is_secret(name: &OsStr) -> bool {
+    const WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"];
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    name.split(['_', '-', '.']).any(|word| WORDS.contains(&word) || word == "APIKEY")
 }
 
 fn own_linters(project: &Path) -> impl Iterator<Item = &'static Linter> {
