@@ -115,7 +115,12 @@ impl Budget {
     }
 }
 
+/// In cents, and finer where that would say nothing.
 pub fn dollars(microdollars: u64) -> String {
+    const CENT: u64 = 10_000;
+    if (1..CENT).contains(&microdollars) {
+        return format!("$0.{:04}", microdollars.div_ceil(100));
+    }
     format!("${}.{:02}", microdollars / 1_000_000, microdollars % 1_000_000 / 10_000)
 }
 

@@ -41,6 +41,7 @@ pub struct File {
     pub test: Test,
     pub agent: AgentChoice,
     pub agents: Agents,
+    pub model: Model,
 }
 
 /// Seconds.
@@ -119,6 +120,26 @@ pub struct AgentChoice {
     pub model: Option<String>,
     /// The file a scripted agent plays, from the project's root.
     pub script: Option<PathBuf>,
+}
+
+/// Where the built-in agent's models are served, and what a turn may take.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Model {
+    /// Its name, where the model's does not tell.
+    pub provider: Option<String>,
+    /// A server of one's own.
+    pub base_url: Option<String>,
+    pub wire: Option<String>,
+    /// Tokens of one answer.
+    pub max_tokens: Option<u32>,
+    /// Requests in one turn.
+    pub max_turns: Option<u32>,
+    /// Tokens of a conversation, before it is begun anew with the facts.
+    pub window: Option<u64>,
+    /// Files for every exchange, from the project's root: written to, and answered from instead of the network.
+    pub record: Option<PathBuf>,
+    pub replay: Option<PathBuf>,
 }
 
 /// The agent of a phase, where it is not the usual one.

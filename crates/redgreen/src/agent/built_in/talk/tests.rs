@@ -260,7 +260,7 @@ fn limits_hold_before_the_request_that_would_cross_them() {
         .ends("agent.budget: the next request takes about", 0);
     let money = Scene { allowance: budget(None, Some(150), None), ..scene() }.calls(&[fix()]).play();
     assert!(money.file("calc.py").contains("a + b"), "what was edited stays");
-    money.ends("agent.budget: what was left of the budget: $0.00 of $0.00 are spent", 1);
+    money.ends("agent.budget: what was left of the budget: $0.0002 of $0.0002 are spent", 1);
     Scene { allowance: budget(None, None, Some(0)), ..scene() }.play().ends("agent.budget: ", 0);
     Scene { time: Duration::ZERO, ..scene() }.play().ends("agent.timeout: not done after 0.0 s", 0);
     let mut chatty = scene();
