@@ -3,6 +3,7 @@
 
 pub mod built_in;
 pub mod choice;
+pub mod model;
 mod place;
 pub mod script;
 
@@ -21,6 +22,7 @@ use crate::process::Stop;
 /// Every agent there is.
 #[derive(Clone, Debug)]
 pub enum Agent {
+    BuiltIn(built_in::BuiltIn),
     Scripted(script::Script),
 }
 
@@ -89,12 +91,10 @@ impl Team {
 
     /// The script that is kept with a run, if one is played.
     pub fn script(&self) -> Option<&script::Script> {
-        std::iter::once(&self.usual)
-            .chain(self.special.values())
-            .map(|agent| match agent {
-                Agent::Scripted(script) => script,
-            })
-            .next()
+        std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {
+            Agent::Scripted(script) => Some(script),
+            Agent::BuiltIn(_) => None,
+        })
     }
 }
 
@@ -102,6 +102,7 @@ impl Agent {
     /// How views call it.
     pub fn name(&self) -> String {
         match self {
+            Agent::BuiltIn(agent) => agent.name(),
             Agent::Scripted(script) => script.agent(),
         }
     }
@@ -112,6 +113,7 @@ impl Agent {
     /// wants to stop ([`crate::process::Interrupted`]).
     pub fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
         match self {
+            Agent::BuiltIn(agent) => agent.take_turn(orders),
             Agent::Scripted(script) => script.take_turn(orders),
         }
     }

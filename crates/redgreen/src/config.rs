@@ -2,6 +2,7 @@
 //! The only place that reads the environment. `tdd.properties`, where a project has one, is read for what the first
 //! does not say.
 
+mod models;
 mod properties;
 
 use std::ffi::{OsStr, OsString};
@@ -12,11 +13,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redgreen_core::framework::command::{Command, Format};
+use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
 use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::process::Program;
+pub use models::{Models, Secret};
 use properties::Properties;
 
 /// The project's own settings, from its root.
@@ -130,7 +133,8 @@ pub struct Model {
     pub provider: Option<String>,
     /// A server of one's own.
     pub base_url: Option<String>,
-    pub wire: Option<String>,
+    /// What it speaks, where that is not what the provider does.
+    pub wire: Option<Wire>,
     /// Tokens of one answer.
     pub max_tokens: Option<u32>,
     /// Requests in one turn.
@@ -188,6 +192,7 @@ pub struct Environment {
     pub max_retries: Option<u32>,
     pub script: Option<PathBuf>,
     pub model: Option<String>,
+    pub models: Models,
     pub worktrees: Option<PathBuf>,
     pub virtual_env: Option<PathBuf>,
     pub kill_at: Option<String>,
@@ -219,6 +224,7 @@ impl Environment {
             max_retries,
             script: path("REDGREEN_SCRIPT"),
             model: text("TDD_MODEL").and_then(|value| value.into_string().ok()),
+            models: Models::read(|name| text(name).and_then(|value| value.into_string().ok())),
             worktrees: path("REDGREEN_WORKTREES"),
             virtual_env: path("VIRTUAL_ENV"),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),

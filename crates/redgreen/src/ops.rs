@@ -27,7 +27,7 @@ use redgreen_core::event::Outcome;
 use redgreen_core::state::State;
 
 use crate::agent::Team;
-use crate::agent::choice::Choice;
+use crate::agent::choice::{Choice, Ground};
 use crate::config::{self, Environment, File};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
@@ -102,7 +102,8 @@ fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result
     let kept = folder.map(kept_choice).transpose()?.unwrap_or_default();
     let configured = Choice::configured(&project.file, &project.environment, &project.git.root);
     let choice = flags.clone().or(kept).or(configured);
-    Ok((choice.team()?, choice))
+    let ground = Ground { file: &project.file, environment: &project.environment, root: &project.git.root };
+    Ok((choice.team(&ground)?, choice))
 }
 
 /// What a run began with. Its script is its own copy: the file may have changed since.

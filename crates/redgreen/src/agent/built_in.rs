@@ -7,14 +7,19 @@ mod place;
 mod talk;
 mod tools;
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use redgreen_core::model::provider::Wish;
+use redgreen_core::model::retry::Patience;
+use redgreen_core::model::{Delta, Request, price};
 use redgreen_core::phase::Role;
-use redgreen_core::policy::Policy;
 
+use crate::agent::model::{self, Client, Limits};
 use crate::agent::{Orders, Taken};
-use crate::config::{self, Environment};
+use crate::config::{self, Environment, File};
 use ledger::Price;
 use place::Place;
 use talk::{Ask, Talk};
@@ -26,6 +31,13 @@ const MAX_TOKENS: u32 = 16_000;
 const REQUESTS_MAX: u32 = 60;
 /// What every current model has room for, less an answer.
 const WINDOW: u64 = 150_000;
+
+/// A model, the way to it, and how it is put to work.
+#[derive(Clone, Debug)]
+pub struct BuiltIn {
+    client: Client,
+    settings: Arc<Settings>,
+}
 
 /// How the built-in agent works, whatever the model.
 #[derive(Clone, Debug)]
@@ -45,28 +57,67 @@ pub struct Settings {
     price: Price,
 }
 
+impl BuiltIn {
+    /// An agent that works with this model; what is missing for it is the error.
+    pub fn new(model: &str, file: &File, environment: &Environment, root: &Path) -> Result<Self> {
+        let config::Model { provider, base_url, wire, record, replay, .. } = &file.model;
+        let wish = Wish { provider: provider.clone(), base: base_url.clone(), wire: *wire };
+        let provider = model::provider(model, &wish, &environment.models)?;
+        let first_ms = file.policy(environment)?.backoff_ms;
+        let limits = Limits { patience: Patience { first_ms, ..Patience::default() }, ..Limits::default() };
+        let client = match replay {
+            Some(cassette) => Client::replaying(provider, &root.join(cassette), limits)?,
+            None => Client::new(provider, &environment.models, limits)?,
+        };
+        let client = match record {
+            Some(cassette) => client.recording(&root.join(cassette))?,
+            None => client,
+        };
+        Ok(Self { client, settings: Arc::new(Settings::new(file, environment)?) })
+    }
+
+    /// The model and who serves it: what is sent, is sent there.
+    pub(super) fn name(&self) -> String {
+        let provider = self.client.provider();
+        format!("built-in ({} at {})", provider.model, provider.name)
+    }
+
+    pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
+        let deadline = Instant::now() + time(orders);
+        let stop = orders.stop;
+        let mut ask = |request: &Request, live: &mut dyn FnMut(&Delta)| self.client.ask(request, deadline, stop, live);
+        converse(&self.client.provider().model, &self.settings, orders, &mut ask)
+    }
+}
+
 impl Settings {
-    /// The usual limits.
-    pub fn plain(test: config::Test, environment: Environment) -> Self {
-        let policy = Policy::default();
-        Self {
-            test,
-            environment,
-            bash_time: BASH_TIME,
+    pub fn new(file: &File, environment: &Environment) -> Result<Self> {
+        let policy = file.policy(environment)?;
+        let bash_time = match file.timeout.bash {
+            Some(seconds) => Duration::from_millis(config::milliseconds(seconds, "timeout.bash")?),
+            None => BASH_TIME,
+        };
+        Ok(Self {
+            test: file.test.clone(),
+            environment: environment.clone(),
+            bash_time,
             red_time: Duration::from_millis(policy.red_timeout_ms),
             green_time: Duration::from_millis(policy.green_timeout_ms),
-            max_tokens: MAX_TOKENS,
-            requests_max: REQUESTS_MAX,
-            window: WINDOW,
-            price: |_, _| None,
-        }
+            max_tokens: file.model.max_tokens.unwrap_or(MAX_TOKENS),
+            requests_max: file.model.max_turns.unwrap_or(REQUESTS_MAX),
+            window: file.model.window.unwrap_or(WINDOW),
+            price: price::cost,
+        })
     }
+}
+
+/// What a turn may take: its own limit, or what is left of the run's.
+fn time(orders: &Orders<'_>) -> Duration {
+    orders.allowance.work_ms.map_or(orders.time_limit, |ms| Duration::from_millis(ms).min(orders.time_limit))
 }
 
 /// Holds a turn's conversation with whoever answers.
 fn converse(model: &str, settings: &Settings, orders: &mut Orders<'_>, ask: Ask<'_>) -> Result<Taken> {
-    let time =
-        orders.allowance.work_ms.map_or(orders.time_limit, |ms| Duration::from_millis(ms).min(orders.time_limit));
     let bench = Workbench {
         place: Place::new(orders.worktree)?,
         settings,
@@ -77,7 +128,7 @@ fn converse(model: &str, settings: &Settings, orders: &mut Orders<'_>, ask: Ask<
             Role::TestList | Role::Test => settings.red_time,
             Role::Implementing | Role::Diagnosis | Role::Refactor => settings.green_time,
         },
-        deadline: Instant::now() + time,
+        deadline: Instant::now() + time(orders),
         stop: orders.stop,
         edited: false,
         tests: None,

@@ -7,6 +7,7 @@ use anyhow::Result;
 use redgreen_core::phase::Role;
 use serde::{Deserialize, Serialize};
 
+use super::built_in::BuiltIn;
 use super::script::Script;
 use super::{Agent, Team};
 use crate::config::{Environment, File};
@@ -14,6 +15,20 @@ use crate::failure::Failure;
 
 /// The name of the agent that plays a file.
 pub const SCRIPTED: &str = "scripted";
+/// The name of the agent that talks to a model; `built-in:<model>` names the model too.
+pub const BUILT_IN: &str = "built-in";
+/// Worked with where nobody names a model and its provider's key is set.
+const USUAL_MODEL: &str = "claude-opus-4-5-20251101";
+const USUAL_KEY: &str = "ANTHROPIC_API_KEY";
+
+/// What agents are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    pub file: &'a File,
+    pub environment: &'a Environment,
+    /// The project's own folder.
+    pub root: &'a Path,
+}
 
 /// The agents' names, as far as somebody gave them. Kept with the run, so that resuming needs no flag.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,33 +75,52 @@ impl Choice {
     }
 
     /// The agents themselves; the first that cannot be had is the error.
-    pub fn team(&self) -> Result<Team> {
+    pub fn team(&self, ground: &Ground<'_>) -> Result<Team> {
         let usual = match (&self.agent, &self.script) {
-            (Some(name), _) => self.member(name)?,
-            (None, Some(_)) => self.member(SCRIPTED)?,
+            (Some(name), _) => self.member(name, ground)?,
+            (None, Some(_)) => self.member(SCRIPTED, ground)?,
+            (None, None) if self.model(ground).is_some() => self.member(BUILT_IN, ground)?,
             (None, None) => {
-                return Err(Failure::usage("no agent is named")
-                    .evidence(
-                        "this version works with the scripted agent: a file that says what to write in each phase",
-                    )
-                    .next("redgreen run --script FILE \"<what to build>\", or see it work: redgreen demo")
+                return Err(Failure::usage("no agent is named, and no model")
+                    .evidence("with ANTHROPIC_API_KEY set, or a model named, the built-in agent works")
+                    .next("redgreen run --model <provider>/<model> …, or --script FILE …; see it work: redgreen demo")
                     .into());
             }
         };
-        self.roles.iter().try_fold(Team::new(usual), |team, (role, name)| Ok(team.with(*role, self.member(name)?)))
+        self.roles
+            .iter()
+            .try_fold(Team::new(usual), |team, (role, name)| Ok(team.with(*role, self.member(name, ground)?)))
     }
 
-    fn member(&self, name: &str) -> Result<Agent> {
-        match (name, &self.script) {
-            (SCRIPTED, Some(script)) => Ok(Agent::Scripted(Script::read(script)?)),
-            (SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
+    fn member(&self, name: &str, ground: &Ground<'_>) -> Result<Agent> {
+        match (name.split_once(':'), name, &self.script) {
+            (Some((BUILT_IN, model)), ..) => self.built_in(Some(model), ground),
+            (_, BUILT_IN, _) => self.built_in(self.model(ground), ground),
+            (_, SCRIPTED, Some(script)) => Ok(Agent::Scripted(Script::read(script)?)),
+            (_, SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
                 .next("redgreen run --script FILE \"<what to build>\"")
                 .into()),
             _ => Err(Failure::usage(format!("there is no agent {name:?}"))
-                .evidence(format!("known: {SCRIPTED}"))
+                .evidence(format!("known: {BUILT_IN}, {BUILT_IN}:<model>, {SCRIPTED}"))
                 .next("redgreen run --agent <name> …")
                 .into()),
         }
+    }
+
+    fn built_in(&self, model: Option<&str>, ground: &Ground<'_>) -> Result<Agent> {
+        let Some(model) = model else {
+            return Err(Failure::usage("the built-in agent needs a model")
+                .evidence("none is named, and ANTHROPIC_API_KEY, which has a usual one, is not set")
+                .next("redgreen run --model <provider>/<model> …")
+                .into());
+        };
+        BuiltIn::new(model, ground.file, ground.environment, ground.root).map(Agent::BuiltIn)
+    }
+
+    /// The model that is named, or the usual one where there is a key for it. There is no other way to come by one.
+    fn model(&self, ground: &Ground<'_>) -> Option<&str> {
+        let has_key = ground.environment.models.key(&[USUAL_KEY]).is_some();
+        self.model.as_deref().or(has_key.then_some(USUAL_MODEL))
     }
 }
 

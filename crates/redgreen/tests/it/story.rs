@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod beside;
+mod built_in;
 mod command;
 mod contest;
 mod cost;

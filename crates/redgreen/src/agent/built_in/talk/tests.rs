@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agent::built_in::{Settings, converse};
-use crate::config::{self, Environment};
+use crate::config::{Environment, File};
 use crate::process;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -38,17 +38,8 @@ struct Seen {
 
 impl Scene {
     fn new(role: Role) -> Self {
-        let settings = Settings {
-            test: config::Test::default(),
-            environment: Environment::default(),
-            bash_time: MINUTE,
-            red_time: MINUTE,
-            green_time: MINUTE,
-            max_tokens: 1000,
-            requests_max: 10,
-            window: 50_000,
-            price: |_, usage| Some(usage.total()),
-        };
+        let usual = Settings::new(&File::default(), &Environment::default()).unwrap();
+        let settings = Settings { price: |_, usage| Some(usage.total()), ..usual };
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("calc.py"), "def add(a, b):\n    return a - b\n").unwrap();
         Self { folder, role, answers: VecDeque::new(), settings, allowance: Budget::default(), time: MINUTE }

@@ -3,7 +3,7 @@ use std::os::unix::fs::symlink;
 use redgreen_core::tool::{Edit, Glob, Grep, Read};
 
 use super::*;
-use crate::config::{self, Environment};
+use crate::config::{Environment, File};
 
 struct Project {
     folder: tempfile::TempDir,
@@ -21,7 +21,7 @@ impl Project {
         }
         Self {
             folder,
-            settings: Settings::plain(config::Test::default(), Environment::default()),
+            settings: Settings::new(&File::default(), &Environment::default()).unwrap(),
             stop: Stop::default(),
         }
     }
