@@ -97,6 +97,7 @@ pub struct RunTests {
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Complete {
+    #[serde(default)]
     pub implementation_files: Vec<String>,
     pub summary: Option<String>,
 }
@@ -130,14 +131,14 @@ impl Kind {
     /// Sent with every request, so in few words.
     fn description(self) -> &'static str {
         match self {
-            Kind::Read => "Show a file's lines",
-            Kind::Write => "Create or replace a file",
-            Kind::Edit => "Replace text that occurs once",
-            Kind::Bash => "Run a shell command, offline",
+            Kind::Read => "Show a file",
+            Kind::Write => "Write a whole file",
+            Kind::Edit => "Replace text that is there once",
+            Kind::Bash => "Run a command, offline",
             Kind::Glob => "List files",
-            Kind::Grep => "Search files by regex",
+            Kind::Grep => "Search by regex",
             Kind::RunTests => "Run all tests, or some",
-            Kind::Complete => "End: the work is done",
+            Kind::Complete => "You are done",
         }
     }
 
@@ -250,7 +251,7 @@ mod tests {
         let files = json!({ "type": "array", "items": { "type": "string" } });
         assert_eq!(Kind::RunTests.tool().input["properties"]["test_files"], files);
         let whole: usize = Kind::ALL.iter().map(|kind| serde_json::to_string(&kind.tool()).unwrap().len()).sum();
-        assert!(whole < 1480, "every request carries {whole} bytes of tools");
+        assert!(whole < 1400, "every request carries {whole} bytes of tools");
     }
 
     #[test]

@@ -50,9 +50,10 @@ pub fn report(report: &Report) -> String {
     let untold = causes.is_empty() && report.load_errors.is_empty() && report.errors_outside.is_empty();
     match report.outcome {
         Outcome::Passed | Outcome::Skipped => {}
-        Outcome::NoTests => text.push_str("no test was found\n"),
+        Outcome::NoTests if report.tests.is_empty() => text.push_str("no test was found\n"),
         Outcome::TimedOut if untold => text.push_str("the time limit was reached\n"),
-        Outcome::Failed
+        Outcome::NoTests
+        | Outcome::Failed
         | Outcome::Errored
         | Outcome::DidNotCompile
         | Outcome::Crashed

@@ -222,3 +222,25 @@ fn commands_run_behind_the_fence_without_the_users_credentials() {
     assert!(told.contains("[exit 3]"), "{told}");
     assert!(!story.place("home/out").exists(), "{told}");
 }
+
+#[test]
+fn reading_editing_testing_and_being_done_takes_few_bytes() {
+    const BYTES_MAX: usize = 12_000;
+    let server = Server::answering(|seen| match (role(seen), seen.answers()) {
+        ("green", 0) => Turn::call("Read", json!({ "file_path": "calc.py" })),
+        ("green", 1) => Turn::call(
+            "Edit",
+            json!({ "file_path": "calc.py", "old_string": "return a - b", "new_string": "return a + b" }),
+        ),
+        ("green", 2) => Turn::call("RunTests", json!({})),
+        _ => adder(seen),
+    });
+    let story = with_model(&server, Wire::Anthropic);
+    story.file("calc.py", "def add(a, b):\n    return a - b\n");
+    story.commit("wrong");
+    story.redgreen("run \"an adder\"").exits(3);
+    let green: Vec<Seen> = server.requests().into_iter().filter(|seen| role(seen) == "green").collect();
+    let sizes: Vec<usize> = green.iter().map(|seen| seen.bytes).collect();
+    assert_eq!(sizes.len(), 4);
+    assert!(sizes.iter().sum::<usize>() < BYTES_MAX, "{sizes:?}: {}", green[3].body);
+}
