@@ -36,7 +36,7 @@ use crate::journal::{self, KillAt, RunFolder, Store};
 use crate::process::Stop;
 
 /// How a run is begun.
-pub const BEGIN: &str = "redgreen run --script FILE \"<what to build>\"";
+pub const BEGIN: &str = "redgreen run \"<what to build>\"";
 
 /// Where a run stands after a verb has worked on it.
 #[derive(Debug)]

@@ -36,7 +36,13 @@ fn table(bench: &Bench) -> String {
             .iter()
             .map(|against| format!("{:>6.2} x {} ({:.1} ms)", against.ratio, against.name, against.median_ms))
             .chain(measure.megabytes_per_second.map(|rate| format!("{rate:>6.0} MB/s")))
-            .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB beside what was read", mebibytes(bytes))));
+            .chain(
+                measure
+                    .requests
+                    .zip(measure.bytes_sent)
+                    .map(|(requests, bytes)| format!("{requests:>6} requests, {bytes} bytes sent")),
+            )
+            .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB more than before", mebibytes(bytes))));
         let first = against.next().unwrap_or_default();
         // Writing to a String cannot fail.
         writeln!(text, "{:<26} {:>9.1} ms  {first}", measure.name, measure.median_ms).ok();

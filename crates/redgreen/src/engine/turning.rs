@@ -59,7 +59,7 @@ impl Engine<'_> {
         }
         let Some(team) = &self.team else {
             return Err(Failure::usage("this run has no agent to go on with")
-                .next("redgreen resume --script FILE")
+                .next("redgreen resume --agent <name>")
                 .into());
         };
         let started = Instant::now();

@@ -5,6 +5,7 @@ mod crowd;
 mod parsing;
 mod phases;
 mod suites;
+mod turns;
 mod verdicts;
 
 use std::path::PathBuf;
@@ -48,6 +49,9 @@ pub struct Measure {
     pub megabytes_per_second: Option<f64>,
     /// Of what reads: the most memory it took beside what it read; absent where the system does not tell.
     pub memory_bytes: Option<u64>,
+    /// Of an agent's turn: how often a model was asked, and with how many bytes in all.
+    pub requests: Option<u64>,
+    pub bytes_sent: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -101,7 +105,15 @@ impl Length {
 
 impl Measure {
     fn new(name: impl Into<String>, median_ms: f64) -> Self {
-        Self { name: name.into(), median_ms, against: Vec::new(), megabytes_per_second: None, memory_bytes: None }
+        Self {
+            name: name.into(),
+            median_ms,
+            against: Vec::new(),
+            megabytes_per_second: None,
+            memory_bytes: None,
+            requests: None,
+            bytes_sent: None,
+        }
     }
 
     fn against(mut self, name: impl Into<String>, median_ms: f64) -> Self {
@@ -143,6 +155,7 @@ pub fn bench(length: Length, environment: &Environment, stop: &Stop, tell: &mut 
     }
     tell("status and history");
     measures.extend(crowd::measures(&crowds, &ours, turns, stop)?);
+    measures.extend(turns::measures(&folder, turns, environment, stop, tell)?);
     tell("reading reports");
     measures.extend(parsing::measures(length.report_bytes(), turns));
     measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);
