@@ -71,6 +71,12 @@ fn table(bench: &Bench) -> String {
                 std::iter::once(by(against.ratio, against.median_ms, "")).chain(cpu)
             })
             .chain(measure.megabytes_per_second.map(|rate| format!("{rate:>6.0} MB/s")))
+            .chain(
+                measure
+                    .megabytes_per_second
+                    .zip(measure.cpu_ms)
+                    .map(|(rate, cpu)| format!("{:>6.0} MB in a second of CPU time", rate * measure.median_ms / cpu)),
+            )
             .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB beside what was read", mebibytes(bytes))));
         let first = against.next().unwrap_or_default();
         // Writing to a String cannot fail.

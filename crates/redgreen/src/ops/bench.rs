@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::config::Environment;
 use crate::failure::Failure;
-use crate::process::{self, Limits, Program, Stop};
+use crate::process::{self, Limits, Program, Stop, Whose};
 
 const LIMITS: Limits = Limits { wall: Duration::from_secs(600), output_bytes_max: 16 << 20 };
 
@@ -53,7 +53,7 @@ pub struct Bench {
 pub struct Measure {
     pub name: String,
     pub median_ms: f64,
-    /// Of what is compared by it: the time that processors worked for it; absent where the system does not tell.
+    /// Of what is measured by it: the time that processors worked for it; absent where the system does not tell.
     pub cpu_ms: Option<f64>,
     pub against: Vec<Against>,
     /// Of what reads: how much of it in a second.
@@ -228,12 +228,12 @@ fn took_in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<
     // The first turn fills the caches and does not count.
     for turn in 0..=turns {
         for (program, (walls, cpus)) in programs.iter().zip(&mut samples) {
-            let before = process::children_cpu_time();
+            let before = process::cpu_time(Whose::Children);
             let wall = timed(program, stop)?;
             if turn > 0 {
                 walls.push(wall);
                 cpus.extend(
-                    process::children_cpu_time().zip(before).map(|(after, before)| after.saturating_sub(before)),
+                    process::cpu_time(Whose::Children).zip(before).map(|(after, before)| after.saturating_sub(before)),
                 );
             }
         }
