@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{LIMITS, Length, Measure, in_turns};
+use super::{LIMITS, Length, Measure, took_in_turns};
 use crate::config::Environment;
 use crate::process::{Program, Stop};
 
@@ -27,10 +27,9 @@ pub(super) fn measures(
         let project = |copy: &str| write(&folder.join(format!("{name}-{copy}")), files);
         let (own, other) = (project("ours")?, project("bare")?);
         let ours = ours.clone().arg("-C").arg(&own).arg("test").cwd(&own);
-        let medians = in_turns(&[ours, bare.cwd(&other)], turns, stop)?;
-        if let [own, other] = medians.as_slice() {
-            let name = format!("test, {tests} of {name}");
-            measures.push(Measure::new(name, *own).against("the bare runner", *other));
+        let took = took_in_turns(&[ours, bare.cwd(&other)], turns, stop)?;
+        if let [own, other] = took.as_slice() {
+            measures.push(Measure::of(format!("test, {tests} of {name}"), *own, "the bare runner", *other));
         }
         Ok(())
     };
