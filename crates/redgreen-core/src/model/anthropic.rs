@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{broken_off, nonsense, stream_fault};
-use super::wire::{Dialect, Measure, Role, arguments, as_object, number, object, text_of, turns};
+use super::wire::{Dialect, Measure, Role, arguments, as_object, at, number, object, text_of, turns};
 use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
 
 /// A newer one exists and takes nothing away that we send; every compatible server knows this one.
@@ -45,8 +45,8 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
             }
         })
         .collect();
-    let last = messages.iter_mut().rev().find(|message| message["role"] == "user");
-    mark(last.and_then(|message| message["content"].as_array_mut()?.last_mut()), &cached);
+    let last = messages.iter_mut().rev().find(|message| text_of(message, "role") == "user");
+    mark(last.and_then(|message| message.get_mut("content")?.as_array_mut()?.last_mut()), &cached);
     body.insert("messages".into(), messages.into());
     body.into()
 }
@@ -98,14 +98,14 @@ impl Decoder {
         let data = object(data)?;
         let kind = data.get("type").and_then(Value::as_str).unwrap_or(name);
         match kind {
-            "message_start" => Ok(self.count(&data["message"]["usage"])),
+            "message_start" => Ok(self.count(at(&data, "/message/usage"))),
             "content_block_start" => self.begin(&data),
             "content_block_delta" => self.grow(&data),
             "message_delta" => {
-                if let Some(word) = data["delta"]["stop_reason"].as_str() {
-                    self.stop = Some(stop(word, &data["delta"]["stop_details"]));
+                if let Some(word) = at(&data, "/delta/stop_reason").as_str() {
+                    self.stop = Some(stop(word, at(&data, "/delta/stop_details")));
                 }
-                Ok(self.count(&data["usage"]))
+                Ok(self.count(at(&data, "/usage")))
             }
             "message_stop" => {
                 self.is_done = true;
@@ -130,7 +130,7 @@ impl Decoder {
     }
 
     fn begin(&mut self, data: &Value) -> Result<Vec<Delta>, Fault> {
-        let start = data["content_block"].clone();
+        let start = at(data, "/content_block").clone();
         if !start.is_object() {
             return Err(nonsense("a block that is none"));
         }
@@ -142,17 +142,17 @@ impl Decoder {
             _ => vec![Delta::Text(text.clone())],
         };
         let building =
-            Building { index: number(&data["index"]), start, text, json: String::new(), signature: String::new() };
+            Building { index: number(at(data, "/index")), start, text, json: String::new(), signature: String::new() };
         self.measure.push(&mut self.blocks, building)?;
         Ok(deltas)
     }
 
     fn grow(&mut self, data: &Value) -> Result<Vec<Delta>, Fault> {
-        let index = number(&data["index"]);
+        let index = number(at(data, "/index"));
         let Some(block) = self.blocks.iter_mut().rev().find(|block| block.index == index) else {
             return Err(nonsense("a piece of a block that has not begun"));
         };
-        let delta = &data["delta"];
+        let delta = at(data, "/delta");
         let measure = &mut self.measure;
         match text_of(delta, "type") {
             "text_delta" => {
@@ -206,7 +206,7 @@ impl Building {
         match kind.as_str() {
             "text" => Block::Text { text: self.text },
             "tool_use" => {
-                let words = if self.json.is_empty() { raw["input"].to_string() } else { self.json };
+                let words = if self.json.is_empty() { at(&raw, "/input").to_string() } else { self.json };
                 let input = if words == "null" { json!({}) } else { arguments(&words) };
                 if let Some(raw) = raw.as_object_mut() {
                     raw.insert("input".to_owned(), as_object(&input));

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{broken_off, stream_fault};
-use super::wire::{Dialect, Measure, Role, arguments, as_words, number, object, own_id, text_of, turns};
+use super::wire::{Dialect, Measure, Role, arguments, as_words, at, list_at, number, object, own_id, text_of, turns};
 use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
 
 /// What a server thinks aloud; some refuse a conversation that does not give it back.
@@ -124,7 +124,7 @@ impl Decoder {
             self.usage = count(usage);
             deltas.push(Delta::Usage(self.usage));
         }
-        let Some(choice) = data["choices"].get(0) else { return Ok(deltas) };
+        let Some(choice) = data.pointer("/choices/0") else { return Ok(deltas) };
         // A server that does not stream says it all in one message.
         let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
         let (text, refusal) = (text_of(delta, "content"), text_of(delta, "refusal"));
@@ -139,13 +139,13 @@ impl Decoder {
             deltas.push(Delta::Thinking(piece.to_owned()));
         }
         self.measure.add(&mut self.refusal, refusal)?;
-        for detail in delta[REASONING_DETAILS].as_array().map(Vec::as_slice).unwrap_or_default() {
+        for detail in list_at(delta, "/reasoning_details") {
             self.measure.push(&mut self.details, detail.clone())?;
         }
-        for call in delta["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        for call in list_at(delta, "/tool_calls") {
             deltas.extend(self.call(call)?);
         }
-        if let Some(word) = choice["finish_reason"].as_str() {
+        if let Some(word) = at(choice, "/finish_reason").as_str() {
             self.stop = Some(stop(word));
         }
         Ok(deltas)
@@ -177,25 +177,25 @@ impl Decoder {
     }
 
     fn call(&mut self, piece: &Value) -> Result<Vec<Delta>, Fault> {
-        let index = piece["index"].as_u64();
-        let (id, function) = (text_of(piece, "id"), &piece["function"]);
+        let index = at(piece, "/index").as_u64();
+        let (id, function) = (text_of(piece, "id"), at(piece, "/function"));
         let name = text_of(function, "name");
         let mut deltas = Vec::new();
-        let at = match self.belongs(index, id, name) {
-            Some(at) => at,
+        let place = match self.belongs(index, id, name) {
+            Some(place) => place,
             None => {
                 deltas.push(Delta::ToolUse(name.to_owned()));
                 self.measure.push(&mut self.calls, Call { index, ..Call::default() })?;
                 self.calls.len() - 1
             }
         };
-        let Some(call) = self.calls.get_mut(at) else { return Ok(deltas) };
+        let Some(call) = self.calls.get_mut(place) else { return Ok(deltas) };
         for (field, piece) in [(&mut call.id, id), (&mut call.name, name)] {
             if field.is_empty() {
                 self.measure.add(field, piece)?;
             }
         }
-        match &function["arguments"] {
+        match at(function, "/arguments") {
             Value::String(words) => self.measure.add(&mut call.arguments, words)?,
             whole @ Value::Object(_) => self.measure.add(&mut call.arguments, &whole.to_string())?,
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {}
@@ -246,12 +246,12 @@ fn stop(word: &str) -> Stop {
 
 /// What was sent includes what was cached.
 fn count(usage: &Value) -> Usage {
-    let details = &usage["prompt_tokens_details"];
-    let cached = details.get("cached_tokens").unwrap_or(&usage["prompt_cache_hit_tokens"]);
-    let (cache_read, cache_write) = (number(cached), number(&details["cache_write_tokens"]));
+    let details = at(usage, "/prompt_tokens_details");
+    let cached = details.get("cached_tokens").unwrap_or(at(usage, "/prompt_cache_hit_tokens"));
+    let (cache_read, cache_write) = (number(cached), number(at(details, "/cache_write_tokens")));
     Usage {
-        input: number(&usage["prompt_tokens"]).saturating_sub(cache_read).saturating_sub(cache_write),
-        output: number(&usage["completion_tokens"]),
+        input: number(at(usage, "/prompt_tokens")).saturating_sub(cache_read).saturating_sub(cache_write),
+        output: number(at(usage, "/completion_tokens")),
         cache_read,
         cache_write,
     }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::wire::{at, list_at};
 use super::{Fault, FaultKind};
 
 const WORDS_MAX: usize = 600;
@@ -64,17 +65,17 @@ impl Said {
         let error = body.get("error").filter(|error| !error.is_null())?;
         // Ollama and others say it in one word.
         let words = error.as_str();
-        let message = words.or_else(|| error["message"].as_str()).unwrap_or_default().to_owned();
+        let message = words.or_else(|| at(error, "/message").as_str()).unwrap_or_default().to_owned();
         let mut codes: Vec<&str> = Vec::new();
-        codes.extend([&error["type"], &error["code"], &error["status"]].into_iter().filter_map(Value::as_str));
-        codes.extend(error["details"]["error_code"].as_str());
-        let details = error["details"].as_array().map(Vec::as_slice).unwrap_or_default();
-        codes.extend(details.iter().filter_map(|detail| detail["reason"].as_str()));
-        let retry = details.iter().find_map(|detail| detail["retryDelay"].as_str());
+        let ways = ["/type", "/code", "/status", "/details/error_code"];
+        codes.extend(ways.iter().filter_map(|way| at(error, way).as_str()));
+        let details = list_at(error, "/details");
+        codes.extend(details.iter().filter_map(|detail| at(detail, "/reason").as_str()));
+        let retry = details.iter().find_map(|detail| at(detail, "/retryDelay").as_str());
         Some(Self {
             message,
             codes: codes.into_iter().map(str::to_lowercase).collect(),
-            status: error["code"].as_u64().and_then(|code| u16::try_from(code).ok()),
+            status: at(error, "/code").as_u64().and_then(|code| u16::try_from(code).ok()),
             retry_ms: retry.and_then(|time| seconds(time.strip_suffix('s')?)),
         })
     }

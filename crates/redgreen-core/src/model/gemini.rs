@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{broken_off, stream_fault};
-use super::wire::{Dialect, Measure, Role, as_object, is_own_id, number, object, own_id, text_of, turns};
+use super::wire::{Dialect, Measure, Role, as_object, at, is_own_id, list_at, number, object, own_id, text_of, turns};
 use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
 
 /// The body; the model's name is in the address.
@@ -68,13 +68,13 @@ impl Decoder {
             return Err(fault);
         }
         let mut deltas = Vec::new();
-        let candidate = data["candidates"].get(0).unwrap_or(&Value::Null);
-        for part in candidate["content"]["parts"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let candidate = at(&data, "/candidates/0");
+        for part in list_at(candidate, "/content/parts") {
             deltas.extend(self.part(part)?);
         }
-        if let Some(word) = candidate["finishReason"].as_str() {
+        if let Some(word) = at(candidate, "/finishReason").as_str() {
             self.stop = Some(stop(word, text_of(candidate, "finishMessage")));
-        } else if let Some(why) = data["promptFeedback"]["blockReason"].as_str() {
+        } else if let Some(why) = at(&data, "/promptFeedback/blockReason").as_str() {
             self.stop = Some(Stop::Refusal { why: format!("the request was blocked: {why}") });
         }
         if let Some(usage) = data.get("usageMetadata") {
@@ -110,7 +110,7 @@ impl Decoder {
             self.measure.push(&mut self.blocks, Block::Opaque { raw: part.clone() })?;
             return Ok(Vec::new());
         };
-        if part["thought"] == true {
+        if at(part, "/thought") == true {
             self.measure.push(&mut self.blocks, Block::Opaque { raw: part.clone() })?;
             return Ok(vec![Delta::Thinking(words.to_owned())]);
         }
@@ -133,6 +133,8 @@ impl Decoder {
 fn stop(word: &str, message: &str) -> Stop {
     match word {
         "STOP" => Stop::End,
+        // Not Google's own word.
+        "FUNCTION_CALL" => Stop::ToolUse,
         "MAX_TOKENS" => Stop::MaxTokens,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" => {
             Stop::Refusal { why: if message.is_empty() { word.to_owned() } else { message.to_owned() } }
@@ -143,11 +145,11 @@ fn stop(word: &str, message: &str) -> Stop {
 
 /// What was sent includes what was cached; what was thought is paid for as well.
 fn count(usage: &Value) -> Usage {
-    let cache_read = number(&usage["cachedContentTokenCount"]);
-    let sent = number(&usage["promptTokenCount"]) + number(&usage["toolUsePromptTokenCount"]);
+    let cache_read = number(at(usage, "/cachedContentTokenCount"));
+    let sent = number(at(usage, "/promptTokenCount")) + number(at(usage, "/toolUsePromptTokenCount"));
     Usage {
         input: sent.saturating_sub(cache_read),
-        output: number(&usage["candidatesTokenCount"]) + number(&usage["thoughtsTokenCount"]),
+        output: number(at(usage, "/candidatesTokenCount")) + number(at(usage, "/thoughtsTokenCount")),
         cache_read,
         cache_write: 0,
     }

@@ -46,6 +46,11 @@ const TABLE: &[Row] = &[
     openai("gpt-6-luna", 100_000, 500_000, 10_000),
 ];
 
+/// Every model with a price, and it, for requests of usual length.
+pub fn prices() -> impl Iterator<Item = (&'static str, Price)> {
+    TABLE.iter().map(|row| (row.model, row.price))
+}
+
 /// What an exchange costs, in microdollars, rounded up; none where the price is unknown.
 pub fn cost(model: &str, usage: &Usage) -> Option<u64> {
     let row = TABLE.iter().find(|row| row.names(model))?;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{broken_off, nonsense, stream_fault};
-use super::wire::{Dialect, Measure, Role, arguments, as_words, number, object, text_of, turns};
+use super::wire::{Dialect, Measure, Role, arguments, as_words, at, list_at, number, object, text_of, turns};
 use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
 
 /// The body. Reasoning comes back encrypted and is sent along unread.
@@ -84,26 +84,22 @@ impl Decoder {
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.pass(&piece, Delta::Thinking)
             }
-            "response.output_item.added" if data["item"]["type"] == "function_call" => {
-                Ok(vec![Delta::ToolUse(text_of(&data["item"], "name").to_owned())])
+            "response.output_item.added" if at(&data, "/item/type") == "function_call" => {
+                Ok(vec![Delta::ToolUse(text_of(at(&data, "/item"), "name").to_owned())])
             }
             "response.output_item.done" => {
-                let item = (number(&data["output_index"]), data["item"].clone());
+                let item = (number(at(&data, "/output_index")), at(&data, "/item").clone());
                 self.measure.push(&mut self.items, item)?;
                 Ok(Vec::new())
             }
-            "response.completed" => Ok(self.end(&data["response"], Stop::End)),
-            "response.incomplete" => {
-                let reason = text_of(&data["response"]["incomplete_details"], "reason");
-                let stop = match reason {
-                    "max_output_tokens" => Stop::MaxTokens,
-                    "content_filter" => Stop::Refusal { why: "stopped by the content filter".to_owned() },
-                    other => Stop::Other { word: other.to_owned() },
-                };
-                Ok(self.end(&data["response"], stop))
+            "response.completed" | "response.incomplete" => {
+                let response = at(&data, "/response");
+                let is_whole = kind == "response.completed" && at(response, "/status") != "incomplete";
+                let stop = if is_whole { Stop::End } else { incomplete(at(response, "/incomplete_details")) };
+                Ok(self.end(response, stop))
             }
             "response.failed" | "response.cancelled" => {
-                Err(stream_fault(&data["response"]).unwrap_or_else(|| nonsense("it failed without a word")))
+                Err(stream_fault(at(&data, "/response")).unwrap_or_else(|| nonsense("it failed without a word")))
             }
             "error" => {
                 // The error is the event itself, or inside of it.
@@ -130,7 +126,7 @@ impl Decoder {
         for item in items {
             match text_of(&item, "type") {
                 "message" => {
-                    for part in item["content"].as_array().map(Vec::as_slice).unwrap_or_default() {
+                    for part in list_at(&item, "/content") {
                         match text_of(part, "type") {
                             "output_text" => blocks.push(Block::Text { text: text_of(part, "text").to_owned() }),
                             "refusal" => stop = Stop::Refusal { why: text_of(part, "refusal").to_owned() },
@@ -152,10 +148,19 @@ impl Decoder {
     }
 
     fn end(&mut self, response: &Value, stop: Stop) -> Vec<Delta> {
-        let usage = usage(&response["usage"]);
-        let output = response["output"].as_array().cloned().unwrap_or_default();
+        let usage = usage(at(response, "/usage"));
+        let output = at(response, "/output").as_array().cloned().unwrap_or_default();
         self.end = Some(End { output, stop, usage });
         vec![Delta::Usage(usage)]
+    }
+}
+
+fn incomplete(details: &Value) -> Stop {
+    match text_of(details, "reason") {
+        // Who does not say why has most likely come to the limit.
+        "max_output_tokens" | "" => Stop::MaxTokens,
+        "content_filter" => Stop::Refusal { why: "stopped by the content filter".to_owned() },
+        other => Stop::Other { word: other.to_owned() },
     }
 }
 
@@ -170,11 +175,11 @@ fn call(mut item: Value) -> Block {
 
 /// What was sent includes what was cached.
 fn usage(usage: &Value) -> Usage {
-    let details = &usage["input_tokens_details"];
-    let (cache_read, cache_write) = (number(&details["cached_tokens"]), number(&details["cache_write_tokens"]));
+    let details = at(usage, "/input_tokens_details");
+    let (cache_read, cache_write) = (number(at(details, "/cached_tokens")), number(at(details, "/cache_write_tokens")));
     Usage {
-        input: number(&usage["input_tokens"]).saturating_sub(cache_read).saturating_sub(cache_write),
-        output: number(&usage["output_tokens"]),
+        input: number(at(usage, "/input_tokens")).saturating_sub(cache_read).saturating_sub(cache_write),
+        output: number(at(usage, "/output_tokens")),
         cache_read,
         cache_write,
     }

@@ -146,14 +146,14 @@ fn settle(mut reply: Reply) -> Reply {
         // And some announce calls that never come.
         Stop::ToolUse if !calls => reply.stop = Stop::End,
         // What looks like a whole call need not be one.
-        Stop::MaxTokens | Stop::Refusal { .. } | Stop::ContextFull => {
+        Stop::MaxTokens | Stop::Refusal { .. } | Stop::ContextFull | Stop::Other { .. } => {
             for block in &mut reply.blocks {
                 if let Block::ToolUse { input, .. } = block {
                     *input = Value::String(input.as_str().map_or_else(|| input.to_string(), str::to_owned));
                 }
             }
         }
-        Stop::End | Stop::ToolUse | Stop::Pause | Stop::Other { .. } => {}
+        Stop::End | Stop::ToolUse | Stop::Pause => {}
     }
     reply
 }
@@ -192,6 +192,16 @@ pub(super) fn own_id(number: usize) -> String {
 
 pub(super) fn is_own_id(id: &str) -> bool {
     id.starts_with(OWN_ID)
+}
+
+/// What is found at the end of a way such as `/usage/input_tokens`, null where it leads nowhere.
+pub(super) fn at<'a>(value: &'a Value, way: &str) -> &'a Value {
+    value.pointer(way).unwrap_or(&Value::Null)
+}
+
+/// The list there; empty where there is none.
+pub(super) fn list_at<'a>(value: &'a Value, way: &str) -> &'a [Value] {
+    at(value, way).as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 pub(super) fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -11,12 +11,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use redgreen_core::model::fault::status_fault;
+use redgreen_core::model::fault::{broken_off, status_fault};
+use redgreen_core::model::price;
 use redgreen_core::model::provider::{self, Provider, Wish, provider_of};
 use redgreen_core::model::retry::Patience;
 use redgreen_core::model::sse::Parser;
 use redgreen_core::model::wire::{Decoder, encode};
-use redgreen_core::model::{Delta, Fault, FaultKind, Reply, Request};
+use redgreen_core::model::{Delta, Fault, FaultKind, Reply, Request, Usage};
 use serde_json::Value;
 
 use crate::config::{Models, Secret};
@@ -117,6 +118,14 @@ impl Client {
 
     pub fn provider(&self) -> &Provider {
         &self.0.provider
+    }
+
+    /// What an exchange cost, in microdollars, where that is known: a server of one's own has no price, whatever it calls
+    /// its models.
+    pub fn cost(&self, usage: &Usage) -> Option<u64> {
+        let Provider { keys, model, needs_key, .. } = &self.0.provider;
+        let is_its_makers = *needs_key && *keys != [provider::OTHER_KEY];
+        is_its_makers.then(|| price::cost(model, usage)).flatten()
     }
 
     /// Asks, again if need be, until there is an answer or asking is no use. The model is the provider's, whatever
@@ -305,7 +314,7 @@ impl<'a> Hearing<'a> {
             return Err(fault);
         }
         let decoder = self.decoder.take();
-        decoder.map_or_else(|| Err(redgreen_core::model::fault::broken_off()), Decoder::finish)
+        decoder.map_or_else(|| Err(broken_off()), Decoder::finish)
     }
 
     fn is_good(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The client of models against the scripted server, in all four wire formats: whatever the server does, the answer is a
 //! reply or a named fault, and it comes in time.
 
+mod aimock;
 mod cassette;
 
 use std::time::{Duration, Instant};

@@ -290,14 +290,13 @@ fn play(turn: &Turn, request: &Seen, out: &mut TcpStream, over: &AtomicBool) -> 
         }
         Turn::Flood(bytes) => {
             begin(out)?;
-            let piece = "x".repeat(16 << 10);
-            let answer = Answer { text: piece.clone(), ..Answer::default() };
+            let answer = Answer { text: "x".repeat(32 << 10), ..Answer::default() };
             let events = wire.events(&answer, "m");
-            let (start, rest): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| !event.data.contains("xxxx"));
-            for event in start.iter().take(wire.opening()) {
+            for event in events.iter().take(wire.opening()) {
                 chunk(out, event.text().as_bytes())?;
             }
-            let text = rest.first().map(wire::Event::text).unwrap_or_default();
+            let text =
+                events.iter().find(|event| event.data.contains("xxxx")).map(wire::Event::text).unwrap_or_default();
             for _ in 0..bytes / text.len() {
                 chunk(out, text.as_bytes())?;
             }

@@ -72,8 +72,8 @@ fn every_reason_to_stop_has_a_meaning() {
     ending(r#"{"stop_reason":"tool_use"}"#, r#"call t Read {"a":1}; ToolUse 0+0+0>0"#);
     ending(r#"{"stop_reason":"end_turn"}"#, r#"call t Read {"a":1}; ToolUse 0+0+0>0"#);
     ending(r#"{"stop_reason":"pause_turn"}"#, r#"call t Read {"a":1}; Pause 0+0+0>0"#);
-    ending(r#"{"stop_reason":"news"}"#, r#"call t Read {"a":1}; Other { word: "news" } 0+0+0>0"#);
     // A call that looks whole is not to be run in these.
+    ending(r#"{"stop_reason":"news"}"#, r#"call t Read "{\"a\":1}"; Other { word: "news" } 0+0+0>0"#);
     ending(r#"{"stop_reason":"max_tokens"}"#, r#"call t Read "{\"a\":1}"; MaxTokens 0+0+0>0"#);
     ending(r#"{"stop_reason":"model_context_window_exceeded"}"#, r#"call t Read "{\"a\":1}"; ContextFull 0+0+0>0"#);
     ending(

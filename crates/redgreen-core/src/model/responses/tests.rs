@@ -72,6 +72,8 @@ fn every_end_has_a_meaning() {
         r#"{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"no"}]}]}}"#,
         r#"Refusal { why: "no" } 0+0+0>0"#,
     );
+    let said_otherwise = format!(r#"{{"type":"response.completed","response":{{"status":"incomplete",{output}}}}}"#);
+    ending(&said_otherwise, r#"call c Read "{\"pa"; MaxTokens 0+0+0>0"#);
     ending(r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}"#, "Server: x");
     ending(
         r#"{"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"x"}}}"#,

@@ -23,7 +23,7 @@ impl Event {
         Self { name: Some(name), data: data.to_string() }
     }
 
-    fn plain(data: impl ToString) -> Self {
+    fn plain(data: &impl ToString) -> Self {
         Self { name: None, data: data.to_string() }
     }
 
@@ -123,9 +123,9 @@ impl Wire {
                     &json!({"type": "response.failed", "response":
                         {"status": "failed", "error": {"code": "server_error", "message": "scripted"}}}),
                 ),
-                Wire::Chat => Event::plain(json!({"error": {"code": 502, "message": "scripted"}})),
+                Wire::Chat => Event::plain(&json!({"error": {"code": 502, "message": "scripted"}})),
                 Wire::Gemini => {
-                    Event::plain(json!({"error": {"code": 503, "message": "scripted", "status": "UNAVAILABLE"}}))
+                    Event::plain(&json!({"error": {"code": 503, "message": "scripted", "status": "UNAVAILABLE"}}))
                 }
             });
         }
@@ -287,7 +287,7 @@ fn chat(answer: &Answer, model: &str) -> Vec<Event> {
     let (sent, cached, received) = answer.usage;
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-        Event::plain(json!({"id": "c1", "object": "chat.completion.chunk", "model": model, "choices": [choice]}))
+        Event::plain(&json!({"id": "c1", "object": "chat.completion.chunk", "model": model, "choices": [choice]}))
     };
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
     if let Some(words) = &answer.thinking {
@@ -314,9 +314,9 @@ fn chat(answer: &Answer, model: &str) -> Vec<Event> {
         Ending::Natural | Ending::Error => "tool_calls",
     };
     events.push(chunk(json!({}), finish.into()));
-    events.push(Event::plain(json!({"choices": [], "usage": {"prompt_tokens": sent, "completion_tokens": received,
+    events.push(Event::plain(&json!({"choices": [], "usage": {"prompt_tokens": sent, "completion_tokens": received,
         "total_tokens": sent + received, "prompt_tokens_details": {"cached_tokens": cached}}})));
-    events.push(Event::plain("[DONE]"));
+    events.push(Event::plain(&"[DONE]"));
     events
 }
 
@@ -340,10 +340,10 @@ fn gemini(answer: &Answer) -> Vec<Event> {
     };
     let candidate = |parts: Value, finish: Value| json!({"candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": finish}]});
     let mut events: Vec<Event> =
-        parts.into_iter().map(|part| Event::plain(candidate(json!([part]), Value::Null))).collect();
+        parts.into_iter().map(|part| Event::plain(&candidate(json!([part]), Value::Null))).collect();
     let mut last = candidate(json!([{"text": ""}]), finish.into());
     last["usageMetadata"] = json!({"promptTokenCount": sent, "cachedContentTokenCount": cached,
         "candidatesTokenCount": received, "totalTokenCount": sent + received});
-    events.push(Event::plain(last));
+    events.push(Event::plain(&last));
     events
 }
