@@ -1,12 +1,15 @@
 //! The built-in agent with a model that says what it is told to: whole runs, and everything that can go wrong between
 //! redgreen and a server.
 
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Story;
+use super::{Story, is_fast};
 use crate::server::{Ending, Seen, Server, Turn, Wire};
 
 const TEST: &str =
@@ -243,4 +246,45 @@ fn reading_editing_testing_and_being_done_takes_few_bytes() {
     let sizes: Vec<usize> = green.iter().map(|seen| seen.bytes).collect();
     assert_eq!(sizes.len(), 4);
     assert!(sizes.iter().sum::<usize>() < BYTES_MAX, "{sizes:?}: {}", green[3].body);
+}
+
+#[test]
+fn many_runs_at_once_finish_in_little_memory() {
+    const RUNS: usize = 50;
+    const RUNS_FAST: usize = 3;
+    const MEMORY_KB_MAX: u64 = 25 << 10;
+    let server = Server::answering(adder);
+    let story = with_model(&server, Wire::Anthropic);
+    let count = if is_fast() { RUNS_FAST } else { RUNS };
+    let mut runs: Vec<_> = (0..count)
+        .map(|number| {
+            let mut command = story.prepare(&format!("run -q --no-input \"adder {number}\""));
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    let mut peaks = vec![0; count];
+    let mut left = count;
+    while left > 0 {
+        left = 0;
+        for (run, peak) in runs.iter_mut().zip(&mut peaks) {
+            match run.try_wait().unwrap() {
+                Some(status) => assert_eq!(status.code(), Some(3)),
+                None => {
+                    *peak = memory_kb(run.id()).max(*peak);
+                    left += 1;
+                }
+            }
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    let most = peaks.iter().max().copied().unwrap_or_default();
+    // Without optimisation the program itself is several times as large.
+    assert!(most > 0 && (cfg!(debug_assertions) || most < MEMORY_KB_MAX), "{peaks:?} KB");
+}
+
+/// The most memory a process held so far.
+fn memory_kb(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }

@@ -281,7 +281,7 @@ fn a_conversation_that_is_too_long_begins_anew_with_the_facts() {
 #[test]
 fn a_wrong_call_is_answered_in_words_the_model_can_act_on() {
     let check = |call: (&str, Value), expected: &str| {
-        let seen = Scene::new(Role::Implementing).calls(&[call.clone()]).calls(&[complete()]).play();
+        let seen = Scene::new(Role::Implementing).calls(std::slice::from_ref(&call)).calls(&[complete()]).play();
         assert!(seen.told().contains(expected), "{call:?}: {}", seen.told());
     };
     check(("Delete", json!({})), "no: there is no tool \"Delete\" here");
