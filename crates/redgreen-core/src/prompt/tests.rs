@@ -1,3 +1,5 @@
+//! What each role is told, and how little of it.
+
 use super::*;
 use crate::agent::Trouble;
 use crate::brief::TestCase;

@@ -6,7 +6,6 @@ use std::time::Instant;
 use anyhow::Result;
 use redgreen_core::agent::{Failure, Said, Turn};
 use redgreen_core::model::{Block, Delta, Fault, FaultKind, Message, Reply, Request, Stop};
-use redgreen_core::phase::Role;
 use redgreen_core::policy::Spent;
 use redgreen_core::prompt::{self, Earlier, Evidence, secret};
 use redgreen_core::tool::{Call, Kind};
@@ -182,11 +181,15 @@ impl<'a, 'o> Talk<'a, 'o> {
         if self.orders.stop.requested() {
             return Err(Interrupted.into());
         }
-        let live = &mut *self.orders.live;
-        let reply = (self.ask)(request, &mut |delta| {
-            if let Delta::Text(text) = delta {
-                live(&Said::Text(text.clone()));
+        let (live, minutes) = (&mut *self.orders.live, &mut self.minutes);
+        let reply = (self.ask)(request, &mut |delta| match delta {
+            Delta::Text(text) => live(&Said::Text(text.clone())),
+            Delta::Again { fault, pause_ms } => {
+                let what = format!("{} ms: {}", pause_ms, fault.message);
+                minutes.note(&format!("asked again after {what}"));
+                live(&Said::Tool { name: "Wait".to_owned(), what });
             }
+            Delta::Thinking(_) | Delta::ToolUse(_) | Delta::Usage(_) => {}
         })?;
         match &reply {
             Ok(reply) => self.ledger.count(self.model, reply.usage),
@@ -288,8 +291,7 @@ impl<'a, 'o> Talk<'a, 'o> {
             };
             results.push(Block::ToolResult { id: id.clone(), name: name.clone(), text: secret::cut(&text), is_error });
         }
-        // Whoever plans ends with an answer, not with a tool.
-        Ok((results, done.filter(|_| self.orders.assignment.role != Role::TestList)))
+        Ok((results, done))
     }
 }
 

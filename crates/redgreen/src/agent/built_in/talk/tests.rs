@@ -1,3 +1,5 @@
+//! Conversations with a model that says what it is told to.
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fs;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use redgreen_core::agent::Assignment;
 use redgreen_core::brief::TestCase;
 use redgreen_core::model::Usage;
-use redgreen_core::phase::Phase;
+use redgreen_core::phase::{Phase, Role};
 use redgreen_core::policy::Budget;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! The tools that need no program, on small projects.
+
 use std::os::unix::fs::symlink;
 
 use redgreen_core::tool::{Edit, Glob, Grep, Read};
