@@ -179,7 +179,7 @@ vocabulary! {
     GreenSuspicious "green.suspicious" Code
         "the code looks at who is asking: at the tests, the test runner or the call stack" "write code that does not know of its tests";
     GreenExamplesDiffer "green.examples_differ" Code
-        "an example that the brief withholds is answered wrongly" "write code for every value, not only for those of the tests";
+        "an example that the brief withholds is not met" "write code for every value, not only for those of the tests";
     GreenContested "green.contested" Test
         "whoever writes the code says that a test contradicts the brief"
         "a human compares both texts, then rolls back to write the test anew, resumes (the test stands) or aborts";

@@ -48,16 +48,21 @@ impl Court<'_> {
             let before = self.hear(scene, Tree::Base)?;
             weighed.wrong.retain(|wrong| !before.wrong.iter().any(|known| known.index == wrong.index));
         }
-        if weighed.wrong.is_empty() {
-            return Ok(());
-        }
-        if scene.charge.phase == Phase::Green && !withheld.due {
+        let is_green = scene.charge.phase == Phase::Green;
+        if is_green && !withheld.due && !(weighed.wrong.is_empty() && weighed.absent.is_empty()) {
             verdict.notes.push("tests of the list are still open; the examples are not owed yet".to_owned());
             return Ok(());
         }
-        let reasons = weighed.sentences().into_iter().map(|sentence| Reason::new(code, sentence)).collect();
-        // The tests are met, and what meets them may be built upon.
-        *verdict = Verdict { standing: verdict.standing, ..and_refused(verdict.clone(), reasons) };
+        let reasons = |sentences: Vec<String>| sentences.into_iter().map(|one| Reason::new(code, one)).collect();
+        let standing = verdict.standing;
+        if !weighed.wrong.is_empty() {
+            // The tests are met, and what meets them may be built upon.
+            *verdict = Verdict { standing, ..and_refused(verdict.clone(), reasons(weighed.sentences())) };
+        } else if is_green && !weighed.absent.is_empty() {
+            // Whoever wrote the code cannot know where the examples look for it.
+            let notes = verdict.notes.clone();
+            *verdict = Verdict { standing, notes, ..Verdict::undecided_all(reasons(weighed.doubts())) };
+        }
         Ok(())
     }
 
