@@ -286,6 +286,14 @@ fn is_same(expected: &Value, value: &Value) -> bool {
 }
 
 impl Weighed {
+    /// What was met before and is not any more: a function that is gone has lost its answers, too.
+    pub fn lost_since(mut self, before: &Self) -> Self {
+        self.wrong.append(&mut self.absent);
+        let unmet = |index: usize| before.wrong.iter().chain(&before.absent).any(|known| known.index == index);
+        self.wrong.retain(|wrong| !unmet(wrong.index));
+        self
+    }
+
     /// What may be told to anybody: a sentence for each function.
     pub fn sentences(&self) -> Vec<String> {
         names(&self.wrong).map(|name| format!("a withheld example of `{name}` failed")).collect()
@@ -421,6 +429,8 @@ mod tests {
         assert_eq!(weighed.doubts(), ["withheld examples call `to_roman`, which is not where they say"]);
         let told = "withheld: to_roman() is not there (no module named 'roman'); expected KeyError";
         assert!(weighed.notes().contains(&told.to_owned()), "{:?}", weighed.notes());
+        assert!(weighed.clone().lost_since(&weighed).wrong.is_empty(), "it was not there before");
+        assert_eq!(weighed.lost_since(&Weighed::default()).wrong.len(), 1);
     }
 
     #[test]

@@ -54,6 +54,15 @@ fn code_meets_the_examples_and_a_refactoring_keeps_them() {
 }
 
 #[test]
+fn a_refactoring_keeps_what_the_examples_call() {
+    let story = judged(&format!("{CODE}\n\ndef spare(number):\n    return number\n"));
+    story.script("spare.toml", "[[examples]]\ncall = \"roman:spare\"\nargs = [1]\ngives = 1\n");
+    story.redgreen("judge green --examples @spare.toml").exits(0);
+    story.file("roman.py", CODE).commit("refactor");
+    story.redgreen("judge refactor --examples @spare.toml").exits(1).says("a withheld example of `spare` failed");
+}
+
+#[test]
 fn examples_of_javascript_are_called_by_node() {
     let story = Story::new();
     story.git("rm -q pytest.ini");
