@@ -202,6 +202,8 @@ vocabulary! {
         "the test runner's configuration was changed" "leave the configuration as it is";
     RefactorTestsWeakened "refactor.tests_weakened" Code
         "the tests ask for less than before" "keep what the tests ask for, in whatever form";
+    RefactorPublicRemoved "refactor.public_removed" Code
+        "public code is gone together with its tests" "a human says whether anybody uses it; who is not sure keeps both";
     RefactorBehaviour "refactor.behaviour" Code
         "the code answers otherwise than before where no test looks" "keep what the code does, or begin with a test";
     RefactorReportIncomplete "refactor.report_incomplete" Code

@@ -363,7 +363,12 @@ fn reworked_tests_are_sorted() {
             "lost test_a",
         ),
         (vec![("src/lib.rs", rust)], vec![("src/lib.rs", no_g)], "dead tests::b"),
-        (vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g"))], vec![("src/lib.rs", no_g)], "lost tests::b"),
+        (vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g"))], vec![("src/lib.rs", no_g)], "retired tests::b"),
+        (
+            vec![("test_a.py", TESTS), ("a.py", CODE)],
+            vec![("test_a.py", "def test_g():\n    assert _g(2) == 2\n"), ("a.py", "def _g(x):\n    return x\n")],
+            "retired test_a",
+        ),
     ] {
         let scene = Scene { before: &before, now: &now, ..Scene::default() };
         let all = scene.ask(Phase::Refactor, reworked);
@@ -374,6 +379,7 @@ fn reworked_tests_are_sorted() {
             tell("moved", all.moved.iter().collect()),
             tell("lost", all.lost.iter().collect()),
             tell("dead", all.dead.iter().collect()),
+            tell("retired", all.retired.iter().map(|(about, _)| about).collect()),
             tell("weaker", all.weaker.iter().map(|(about, _)| about).collect()),
         ];
         assert_eq!(told.concat().join(", "), expected, "{before:?} {now:?}");

@@ -108,9 +108,14 @@ impl Court<'_> {
             let different = behaviour::differences(&before, &now);
             if !different.is_empty() {
                 *verdict = and_refused(verdict.clone(), different);
+                return Ok(());
             } else if !before.answers.is_empty() {
                 verdict.notes.push(format!("{} calls answer as before", before.answers.len()));
             }
+        }
+        let removals = reworked.removals();
+        if !removals.is_empty() {
+            *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(removals) };
         }
         Ok(())
     }
