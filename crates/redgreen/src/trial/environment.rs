@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::Result;
 use redgreen_core::change::{Change, Class, Kind, shadowed_module};
@@ -44,7 +46,6 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
     let home = environment.home.as_deref();
     let path = environment.path.clone().unwrap_or_default();
     let search = Search { path: &path, folder: ground.checkout, home, refused: &[] };
-    let tools = Tools::resolve(TOOLS, &search, ground.stop)?;
     let mut folders = installed(ground, head)?;
     for place in ground.file.worktree.copy.iter().chain(&ground.file.worktree.link) {
         let from = ground.checkout.join(place);
@@ -55,7 +56,12 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
     // Used where it is, and looked at all the same.
     let outside = environment.virtual_env.as_ref().filter(|folder| folder.is_dir());
     folders.extend(outside.map(|folder| DependencyFolder { place: None, from: folder.clone() }));
-    let dependencies = Dependencies::look(folders)?;
+    let (tools, dependencies) = thread::scope(|scope| {
+        let tools = scope.spawn(|| Tools::resolve(TOOLS, &search, ground.stop));
+        let dependencies = Dependencies::look(folders);
+        (tools.join().unwrap_or_else(|panic| resume_unwind(panic)), dependencies)
+    });
+    let (tools, dependencies) = (tools?, dependencies?);
     let stamp = |path: &Path| {
         let facts = path.metadata().ok();
         facts.map(|facts| format!("{} {} {}", facts.ino(), facts.size(), facts.mtime())).unwrap_or_default()
