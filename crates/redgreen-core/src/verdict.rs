@@ -16,6 +16,16 @@ pub struct Verdict {
     /// What a reader should know beside the reasons: what could not be tried, what the tests did not notice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// GREEN: what the tests noticed; `None` where nothing was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
+}
+
+/// The kill rate: faults put into the changed lines, each for one run of the tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Faults {
+    pub tried: usize,
+    pub noticed: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,7 +235,7 @@ vocabulary! {
 
 impl Verdict {
     fn of(decision: Decision, reasons: Vec<Reason>) -> Self {
-        Self { decision, reasons, targets: Vec::new(), standing: None, notes: Vec::new() }
+        Self { decision, reasons, targets: Vec::new(), standing: None, notes: Vec::new(), faults: None }
     }
 
     pub fn accepted(reason: Reason) -> Self {

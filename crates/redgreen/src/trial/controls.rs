@@ -10,7 +10,7 @@ use redgreen_core::control::reworked::{Reworked, comparisons, old_tests};
 use redgreen_core::control::{self, Answer, Control, Material, Question, Tree};
 use redgreen_core::report::Outcome;
 use redgreen_core::syntax::INERT_LOG;
-use redgreen_core::verdict::{Code, Reason, Verdict};
+use redgreen_core::verdict::{Code, Faults, Reason, Verdict};
 
 use super::court::Court;
 use super::docket::{FAULT_GRACE, Performed};
@@ -30,19 +30,18 @@ pub(super) const BEHAVIOUR_WALL: Duration = Duration::from_secs(10);
 /// What became of the faults put into the changed lines.
 #[derive(Default)]
 struct Noticed {
-    tried: usize,
-    noticed: usize,
+    faults: Faults,
     unnoticed: Vec<String>,
 }
 
 impl Noticed {
-    fn notes(self) -> Vec<String> {
-        if self.tried == 0 {
-            return Vec::new();
+    fn tell(self, verdict: &mut Verdict) {
+        let Faults { tried, noticed } = self.faults;
+        if tried > 0 {
+            verdict.faults = Some(self.faults);
+            verdict.notes.push(format!("{noticed} of {tried} faults put into the changed lines were noticed"));
+            verdict.notes.extend(self.unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
         }
-        let rate = format!("{} of {} faults put into the changed lines were noticed", self.noticed, self.tried);
-        let unnoticed = self.unnoticed.into_iter().map(|what| format!("not noticed: {what}"));
-        std::iter::once(rate).chain(unnoticed).collect()
     }
 }
 
@@ -82,10 +81,11 @@ impl Court<'_> {
                 break;
             }
         }
-        verdict.notes.extend(seen.notes());
+        seen.tell(verdict);
         let suspicions = control::suspicions(scene.material);
         if !suspicions.is_empty() {
-            *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(suspicions) };
+            let faults = verdict.faults;
+            *verdict = Verdict { notes: verdict.notes.clone(), faults, ..Verdict::undecided_all(suspicions) };
         }
         Ok(())
     }
@@ -106,10 +106,10 @@ impl Court<'_> {
             answer = answer.and(other.weigh(scene.material, &report, &calls));
         }
         if control.question == Question::Mutant {
-            seen.tried += 1;
+            seen.faults.tried += 1;
         }
         match answer {
-            Answer::Right if control.question == Question::Mutant => seen.noticed += 1,
+            Answer::Right if control.question == Question::Mutant => seen.faults.noticed += 1,
             Answer::Right => {}
             Answer::Wrong(reasons) => return Ok(Some(and_refused(verdict.clone(), reasons))),
             Answer::Ask(reasons) => {
