@@ -8,6 +8,7 @@ mod docket;
 mod environment;
 mod examples;
 mod helpers;
+mod made;
 mod memory;
 mod packages;
 mod reading;
@@ -44,6 +45,7 @@ use reading::{Reading, Scene};
 pub(crate) use change::change;
 pub use environment::{Seen, Surrounding};
 pub use examples::Withheld;
+pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
 
 /// Where a trial is held.
@@ -52,6 +54,8 @@ pub struct Ground<'a> {
     pub git: &'a Git,
     /// Where packages are installed: the user's checkout, or the run's worktree.
     pub checkout: &'a Path,
+    /// Of the checkout, if it is the run's worktree: where it is noted what set-up commands made.
+    pub private: Option<&'a Path>,
     /// Ours: rooms and build output.
     pub workshop: &'a Path,
     pub environment: &'a config::Environment,

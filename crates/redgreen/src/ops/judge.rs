@@ -104,6 +104,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let ground = Ground {
         git,
         checkout: &git.root,
+        private: None,
         workshop: &project.workshop,
         environment: &project.environment,
         file: &project.file,
