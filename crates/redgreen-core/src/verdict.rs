@@ -24,8 +24,8 @@ pub struct Verdict {
 /// The kill rate: faults put into the changed lines, each for one run of the tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
-    pub tried: usize,
-    pub noticed: usize,
+    pub tried: u16,
+    pub noticed: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

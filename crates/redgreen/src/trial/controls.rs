@@ -17,7 +17,7 @@ use super::docket::{FAULT_GRACE, Performed};
 use super::helpers::Helpers;
 use super::reading::Scene;
 use super::{Charge, and_refused};
-use crate::process::Limits;
+use crate::process::{Interrupted, Limits};
 use crate::room::{Options, Request};
 use crate::sandbox::Network;
 
@@ -77,8 +77,10 @@ impl Court<'_> {
                 let waited = Instant::now();
                 helpers.wait();
                 self.running += waited.elapsed();
-            } else {
+            } else if helpers.docket.is_answered() {
                 break;
+            } else {
+                return Err(Interrupted.into());
             }
         }
         seen.tell(verdict);

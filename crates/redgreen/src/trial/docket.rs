@@ -55,7 +55,7 @@ enum State {
     Open,
     Taken(Instant),
     /// Empty once it was handed out; and what it took.
-    Done(Option<Result<Performed>>, Duration),
+    Done(Option<Box<Result<Performed>>>, Duration),
 }
 
 /// A control to perform now.
@@ -89,8 +89,17 @@ impl Docket {
         listed.suite = Suite::Over(FAULTS_WALL.max(took / FAULTS_SHARE));
     }
 
-    /// What is to be performed next; `None` when nothing is, or there is no time for it.
+    /// Whether everything was weighed but faults, which need not be tried.
+    pub(super) fn is_answered(&self) -> bool {
+        let listed = self.lock();
+        listed.entries.iter().skip(listed.weighed).all(|entry| entry.control.question == Question::Mutant)
+    }
+
+    /// What is to be performed next; `None` when nothing is, there is no time for it, or nobody wants it any more.
     pub(super) fn take(&self) -> Option<Case> {
+        if self.stop.requested() {
+            return None;
+        }
         let mut listed = self.lock();
         let now = Instant::now();
         let at = listed.entries.iter().position(|entry| matches!(entry.state, State::Open))?;
@@ -116,7 +125,7 @@ impl Docket {
                 State::Taken(since) => since.elapsed(),
                 State::Open | State::Done(..) => Duration::ZERO,
             };
-            entry.state = State::Done(Some(came), took);
+            entry.state = State::Done(Some(Box::new(came)), took);
         }
     }
 
@@ -126,7 +135,7 @@ impl Docket {
         let at = listed.weighed;
         let entry = listed.entries.get_mut(at)?;
         let State::Done(came, _) = &mut entry.state else { return None };
-        let came = came.take()?;
+        let came = *came.take()?;
         let control = entry.control.clone();
         listed.weighed += 1;
         Some(came.map(|came| (control, came)))
@@ -186,8 +195,18 @@ mod tests {
         docket.file(&fault, Ok(Performed::default()));
         assert_eq!(weighed(&docket), [""; 0]);
         docket.file(&old, Ok(Performed::default()));
+        assert!(!docket.is_answered());
         assert_eq!(weighed(&docket), ["old", "a"]);
+        assert!(docket.is_answered());
         assert_eq!(weighed(&docket), [""; 0], "each is weighed once");
+    }
+
+    #[test]
+    fn what_nobody_wants_any_more_is_not_begun_and_not_taken_as_answered() {
+        let docket = docket(Duration::ZERO);
+        docket.stop.request();
+        assert!(docket.take().is_none());
+        assert!(!docket.is_answered());
     }
 
     #[test]
