@@ -105,11 +105,18 @@ impl Docket {
         let at = listed.entries.iter().position(|entry| matches!(entry.state, State::Open))?;
         let is_fault = listed.entries.get(at)?.control.question == Question::Mutant;
         if is_fault {
-            match listed.suite {
-                Suite::Running => {}
-                Suite::Over(budget) => listed.suite = Suite::Until(now + budget),
-                Suite::Until(end) if now < end => {}
-                Suite::Until(_) => return None,
+            // One is tried in any case; for a further one there has to be time.
+            let is_first = at == 0 || listed.entries.get(at - 1)?.control.question != Question::Mutant;
+            let end = match listed.suite {
+                Suite::Running => None,
+                Suite::Over(budget) => Some(now + budget),
+                Suite::Until(end) => Some(end),
+            };
+            if let Some(end) = end {
+                listed.suite = Suite::Until(end);
+                if !is_first && now + listed.usual() > end {
+                    return None;
+                }
             }
         }
         // A fault may well make a loop endless; that is noticed, too.
@@ -229,11 +236,21 @@ mod tests {
     }
 
     #[test]
+    fn one_fault_is_tried_in_any_case() {
+        let docket = docket(Duration::ZERO);
+        docket.take();
+        docket.suite_is_over(Duration::from_secs(600));
+        docket.lock().suite = Suite::Until(Instant::now());
+        assert!(docket.take().is_some());
+        assert!(docket.take().is_none());
+    }
+
+    #[test]
     fn a_fault_without_a_comparison_may_take_what_the_suite_takes() {
         let docket = docket(Duration::from_secs(5));
         docket.take();
         assert_eq!(docket.take().unwrap().timeout, Duration::from_secs(10) + FAULT_GRACE);
-        docket.suite_is_over(Duration::from_secs(1));
-        assert_eq!(docket.take().unwrap().timeout, Duration::from_secs(2) + FAULT_GRACE);
+        docket.suite_is_over(Duration::from_millis(200));
+        assert_eq!(docket.take().unwrap().timeout, Duration::from_millis(400) + FAULT_GRACE);
     }
 }
