@@ -320,18 +320,6 @@ pub fn peak_memory_during(work: impl FnOnce()) -> Option<u64> {
     Some(peak?.saturating_sub(before?))
 }
 
-/// The work of all programs that were started and have ended, and of theirs; absent where the system does not tell.
-pub fn children_cpu() -> Option<Duration> {
-    /// The clock in which Linux tells it, whatever the kernel's own.
-    const TICKS_PER_SECOND: u32 = 100;
-    /// Of `cutime` and `cstime`, counted from behind the name, which may hold anything.
-    const USER_AND_SYSTEM: std::ops::Range<usize> = 13..15;
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    let ticks: Vec<u32> = fields.get(USER_AND_SYSTEM)?.iter().map(|field| field.parse().ok()).collect::<Option<_>>()?;
-    Some(Duration::from_secs(1) * ticks.iter().sum() / TICKS_PER_SECOND)
-}
-
 fn memory(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;

@@ -10,7 +10,7 @@ use super::suites::write;
 use super::{LIMITS, Length, Measure};
 use crate::config::Environment;
 use crate::git::Git;
-use crate::process::{Program, Stop, children_cpu};
+use crate::process::{Program, Stop, Whose, cpu_time};
 
 /// Tests of the old suite, each of which takes its share of the time.
 const TESTS: usize = 10;
@@ -92,10 +92,10 @@ fn paired(name: String, (own, bare): (Option<f64>, Option<f64>), ratio: Option<f
 }
 
 fn sample(program: &Program, stop: &Stop) -> Result<(Sample, Vec<u8>)> {
-    let before = children_cpu();
+    let before = cpu_time(Whose::Children);
     let output = program.output(LIMITS, stop)?;
     ensure!(output.success(), "{}: {}", program.line(), output.stderr_text().trim());
-    let work = children_cpu().zip(before).map(|(after, before)| after.saturating_sub(before));
+    let work = cpu_time(Whose::Children).zip(before).map(|(after, before)| after.saturating_sub(before));
     let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
     Ok((Sample { wall: ms(output.wall), work: work.map(ms) }, output.stdout))
 }
