@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::format::{cobertura, go_cover, lcov};
+use crate::format::{cobertura, go_cover, jacoco, lcov};
 
 /// A line beyond this is no line of a source file; bounds what a hostile report can make us keep.
 pub const LINE_MAX: u32 = 4_000_000;
@@ -30,6 +30,7 @@ pub enum Format {
     Lcov,
     Cobertura,
     GoCover,
+    Jacoco,
 }
 
 impl Coverage {
@@ -39,6 +40,7 @@ impl Coverage {
             Format::Lcov => lcov::parse(bytes),
             Format::Cobertura => cobertura::parse(bytes),
             Format::GoCover => go_cover::parse(bytes),
+            Format::Jacoco => jacoco::parse(bytes),
         };
         (coverage.found() > 0).then_some(coverage)
     }

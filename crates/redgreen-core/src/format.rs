@@ -5,6 +5,7 @@ pub mod cobertura;
 pub mod go_cover;
 pub mod go_json;
 pub mod gtest_json;
+pub mod jacoco;
 pub mod junit;
 pub mod lcov;
 pub mod phpunit_list;

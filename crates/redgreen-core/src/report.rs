@@ -3,7 +3,7 @@
 //! A run counts only if it says it finished, every planned test has a result, and the report is of this run. The
 //! parsers in `framework` fill in what they saw; [`Report::conclude`] alone says what it amounts to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -343,7 +343,7 @@ impl Report {
 
     /// The worst status of an id holds: runners report a failing subtest first and its parent's end afterwards.
     fn merge_duplicate_ids(&mut self) {
-        let mut first: BTreeMap<String, usize> = BTreeMap::new();
+        let mut first: HashMap<String, usize> = HashMap::new();
         let mut merged: Vec<Test> = Vec::with_capacity(self.tests.len());
         let mut duplicate = false;
         for test in std::mem::take(&mut self.tests) {

@@ -334,7 +334,8 @@ impl Run<'_> {
             Place::Open(_) => {
                 SCRUBBED.iter().fold(Program::new(name), |program, variable| program.env_remove(*variable))
             }
-            Place::Room(room, _) => room.program(name.into()),
+            // A room is not used again, and what it holds is compared with what it held.
+            Place::Room(room, _) => room.program(name.into()).env("PYTHONDONTWRITEBYTECODE", "1"),
         };
         // With CI set, snapshot tests fail instead of writing the snapshot they are to be compared with.
         let program = program.env("CI", "1").env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").env("RUST_BACKTRACE", "0");

@@ -1,7 +1,9 @@
 //! Parsers against bytes that no runner writes: damaged reports, and noise made of a format's own words. Deterministic,
 //! so that what fails here fails again.
 
-use super::{MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, gtest_json, junit, lcov, phpunit_list, stream, tap};
+use super::{
+    MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, gtest_json, jacoco, junit, lcov, phpunit_list, stream, tap,
+};
 use crate::framework::samples;
 
 /// Damaged copies of each seed.
@@ -162,5 +164,6 @@ fn the_stream_survives() {
 fn coverage_survives() {
     attack(&seeds(&["lcov", ".info"]), |bytes| lcov::parse(bytes).files.len().min(1));
     attack(&seeds(&["cobertura-coverage.xml", "cobertura.xml"]), |bytes| cobertura::parse(bytes).files.len().min(1));
+    attack(&[jacoco::SAMPLE.as_bytes().to_vec()], |bytes| jacoco::parse(bytes).files.len().min(1));
     attack(&seeds(&[".out"]), |bytes| go_cover::parse(bytes).files.len().min(1));
 }

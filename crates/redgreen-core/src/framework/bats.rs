@@ -3,7 +3,7 @@
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, LISTED_FOLDERS, Reach};
-use super::invoke::{Call, Invocation, Missing, ReportAt, Selection, Unable};
+use super::invoke::{Call, Invocation, Missing, ReportAt, Selection, Step, Unable};
 use super::{Framework, How, Process, file_name};
 use crate::format::tap::{self, Tap};
 use crate::format::{bounded_head, junit};
@@ -11,7 +11,7 @@ use crate::report::{Exit, Flag, LoadErrorKind, Outcome, Report, Status};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "bats",
-    how: How::Process(Process { invoke, parse, list: |_| Vec::new() }),
+    how: How::Process(Process { invoke, parse, list }),
     looks_for: "*.bats, also in test or tests",
     detect,
     reads: |_| false,
@@ -23,6 +23,10 @@ pub const FRAMEWORK: Framework = Framework {
     litter: &[],
 };
 
+const RECURSIVE: &str = "--recursive";
+/// What a test begins with, or a function that is one ends with.
+const MARK: &str = "@test";
+const NAMES: &str = "names";
 const XML: &str = "report.xml";
 /// Bats ends before the process that writes its report does. That one has the standard error open for as long as it
 /// writes, so a reader of it waits for both.
@@ -63,12 +67,56 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
             let call = call.args(["--filter", &format!("^{}$", quoted(name))]);
             call.args(path.map_or_else(|| roots(facts), |path| vec![path]))
         }
-        Selection::List => return Err(Unable::Unsupported("bats counts its tests but cannot name them")),
-        Selection::Coverage => return Err(Unable::Unsupported("bats measures no coverage")),
+        Selection::List => return Ok(counted(bats, facts)),
+        Selection::Coverage => return Err(Unable::Unsupported("no coverage tool: bats measures no lines")),
     };
     let mut invocation = Invocation::new("bats", call);
     invocation.reports.push(ReportAt::Scratch(XML.to_owned()));
     Ok(invocation)
+}
+
+/// Bats says how many tests there are, and the sources how they are called.
+fn counted(bats: &str, facts: &Facts) -> Invocation {
+    let roots = roots(facts);
+    let mut invocation = Invocation::new("bats --count", Call::new([bats, "--count"]).args(roots.iter().cloned()));
+    let folders = roots.iter().filter(|root| *root != RECURSIVE).cloned();
+    let depth: &[&str] = if roots.iter().any(|root| root == RECURSIVE) { &[] } else { &["-maxdepth", "1"] };
+    let find = Call::new(["find"]).args(folders).args(depth.iter().copied());
+    let find = find.args(["-name", "*.bats", "-exec", "grep", "-H", MARK, "{}", "+"]);
+    invocation.after.push(Step { name: NAMES, call: find });
+    invocation
+}
+
+/// None unless every test that Bats counts has a name that stands in the source as it will be told.
+fn list(captured: &Captured) -> Vec<String> {
+    let count: Option<usize> = String::from_utf8_lossy(&captured.stdout).trim().parse().ok();
+    let lines = captured.step_after(NAMES).map(|step| String::from_utf8_lossy(&step.stdout).into_owned());
+    let ids: Vec<String> = lines.as_deref().unwrap_or_default().lines().filter_map(declared).collect();
+    if count == Some(ids.len()) { ids } else { Vec::new() }
+}
+
+/// Of `test/calc.bats:@test "adds" {` the id.
+fn declared(line: &str) -> Option<String> {
+    let (path, line) = line.split_once(".bats:")?;
+    let name = named(line).or_else(|| named_by_comment(line))?;
+    // Bash would put something else in place of these.
+    (!name.contains(['$', '`', '\\'])).then(|| format!("{}.bats::{name}", file_name(path)))
+}
+
+/// As Bats itself takes a line apart: `@test NAME {`, up to the last brace that a blank stands before.
+fn named(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix(MARK)?;
+    let head = |end: usize| rest.get(..end).unwrap_or_default();
+    let end = rest.rmatch_indices('{').map(|(at, _)| at).find(|&at| head(at).ends_with([' ', '\t']))?;
+    let name = head(end).trim_end().strip_prefix([' ', '\t'])?.trim_start();
+    let name = name.strip_prefix(['"', '\'']).unwrap_or(name);
+    Some(name.strip_suffix(['"', '\'']).unwrap_or(name)).filter(|name| !name.is_empty())
+}
+
+/// `name() { # @test`.
+fn named_by_comment(line: &str) -> Option<&str> {
+    let function = line.trim_end().strip_suffix(MARK)?.trim_end().strip_suffix('#')?.trim_end().strip_suffix('{')?;
+    function.trim_end().trim_end_matches(['(', ')']).split_whitespace().last()
 }
 
 /// The folders and files with tests. A copy of Bats in the tests' folder has tests of its own: then none below.
@@ -79,7 +127,7 @@ fn roots(facts: &Facts) -> Vec<String> {
     let inside = |folder: &&&str| suites.iter().any(|path| path.starts_with(&format!("{folder}/")));
     roots.extend(LISTED_FOLDERS.iter().filter(inside).map(|folder| (*folder).to_owned()));
     if !own_copy {
-        roots.insert(0, "--recursive".to_owned());
+        roots.insert(0, RECURSIVE.to_owned());
     }
     roots
 }

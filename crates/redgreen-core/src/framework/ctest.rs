@@ -2,13 +2,15 @@
 //! GoogleTest, which takes orders from the environment, says in JSON what happened within; of Catch2, which does not,
 //! the last word is looked for in what a process printed.
 
+mod targets;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
 use super::captured::{Captured, StepEnd};
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::invoke::{Call, Choice, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
 use super::{Framework, How, Process, cpp, file_name};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, gtest_json, junit};
@@ -37,6 +39,8 @@ const BUILD_IN: &str = "build/redgreen";
 const COVERAGE_IN: &str = "build/redgreen-coverage";
 /// Counts of an older run would be added to.
 const COUNTS: &str = "build/redgreen-coverage/**/*.gcda";
+/// CMake takes no regular expression that is much longer; with more tests than fit, all are run.
+const PATTERN_BYTES_MAX: usize = 16 << 10;
 const JOBS: &str = "4";
 /// What CTest keeps of a test's output, in bytes; by itself it keeps too little of those that pass.
 const OUTPUT_MAX: &str = "65536";
@@ -83,11 +87,17 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         let gcovr = Call::new([gcovr, "--root", ".", "--exclude", "build/", "--cobertura", &facts.scratch(COBERTURA)]);
         invocation.after.push(step("coverage", gcovr));
         invocation.coverage = Some(CoverageAt::new(COBERTURA, Format::Cobertura));
-        invocation.stale.push(COUNTS);
+        invocation.stale.push(Stale::Always(COUNTS));
     }
     invocation.before.push(step(CONFIGURE, configure));
     invocation.before.push(step(BUILD, Call::new([cmake, "--build", folder, "--parallel", JOBS])));
     let list = Call::new([ctest, "--test-dir", folder, "--show-only=json-v1"]);
+    if let Selection::Files(paths) = selection {
+        invocation.before.insert(0, step(targets::ASK, targets::ask(folder)));
+        invocation.before.push(step(LIST, list.clone()));
+        invocation.before.push(step(targets::ANSWER, targets::answer(folder)));
+        invocation.choice = Some(Choice { files: paths.clone(), args: chosen });
+    }
     if *selection == Selection::List {
         invocation.call = list;
         return Ok(invocation);
@@ -103,7 +113,6 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         .args(["--test-output-size-passed", OUTPUT_MAX, "--test-output-size-failed", OUTPUT_MAX])
         .env("GTEST_OUTPUT", format!("json:{}/", facts.scratch(GTEST)));
     invocation.call = match selection {
-        // CTest does not know which file a test is in.
         Selection::All | Selection::Files(_) | Selection::Coverage | Selection::List => call,
         Selection::One(id) => match id.split_once(WITHIN) {
             Some((name, test)) => call.args(["-R", &exactly(name)]).env("GTEST_FILTER", test),
@@ -113,19 +122,44 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
+/// The tests whose program is built from one of the files; all, when it is not known whose a file is.
+fn chosen(captured: &Captured, files: &[String]) -> Vec<String> {
+    let step = |name: &str| captured.steps.iter().find(|step| step.name == name).map(|step| step.stdout.as_slice());
+    let Some(programs) = targets::programs_of(step(targets::ANSWER).unwrap_or_default(), files) else {
+        return Vec::new();
+    };
+    let listed = Listed::read(step(LIST).unwrap_or_default());
+    let is_meant = |test: &&ListedTest| {
+        let program = test.command.first().map(|program| built(program).trim_start_matches('/'));
+        program.is_some_and(|program| programs.iter().any(|built| built == program))
+    };
+    let names: Vec<String> = listed.tests.iter().filter(is_meant).map(|test| quoted(&test.name)).collect();
+    let pattern = format!("^({})$", names.join("|"));
+    match names.as_slice() {
+        // Nothing has no name.
+        [] => vec!["-R".to_owned(), "^$".to_owned()],
+        _ if pattern.len() > PATTERN_BYTES_MAX => Vec::new(),
+        _ => vec!["-R".to_owned(), pattern],
+    }
+}
+
 /// Between a program that CTest runs as one test and a test of GoogleTest's within it.
 const WITHIN: &str = " > ";
 
 fn exactly(name: &str) -> String {
-    let mut pattern = String::from("^");
+    format!("^{}$", quoted(name))
+}
+
+/// For CMake's regular expressions.
+fn quoted(name: &str) -> String {
+    let mut quoted = String::new();
     for letter in name.chars() {
         if r"\.+*?()|[]^$".contains(letter) {
-            pattern.push('\\');
+            quoted.push('\\');
         }
-        pattern.push(letter);
+        quoted.push(letter);
     }
-    pattern.push('$');
-    pattern
+    quoted
 }
 
 fn parse(captured: &Captured) -> Report {

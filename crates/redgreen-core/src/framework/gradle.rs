@@ -5,17 +5,18 @@
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
 use super::{Framework, How, Process, file_name, java};
+use crate::coverage::Format;
 use crate::format::{bounded_tail, junit};
 use crate::report::{Exit, Outcome, Report, Stage};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "gradle",
-    how: How::Process(Process { invoke, parse, list: |_| Vec::new() }),
+    how: How::Process(Process { invoke, parse, list }),
     looks_for: "build.gradle or build.gradle.kts",
     detect,
-    reads: |_| false,
+    reads: |path| SCRIPTS.contains(&path),
     reach: Reach::Tree,
     tools: &["./gradlew", "gradle"],
     is_id: java::is_id,
@@ -46,6 +47,21 @@ const REPORTS: &str = "**/build/test-results/*/TEST-*.xml";
 /// What a module's reports are below.
 const BUILT_IN: &str = "build/test-results/";
 
+const SCRIPTS: &[&str] = &["build.gradle", "build.gradle.kts"];
+/// What JaCoCo writes where the project has it; it would add to the counts of an older run.
+const LINES: &str = "**/build/reports/jacoco/**/*.xml";
+const COUNTS: &str = "**/build/jacoco/*.exec";
+/// By itself JaCoCo's plugin writes no XML. How it is told to has changed its name with Gradle 7.
+const WITH_XML: Injected = Injected {
+    path: "xml.gradle",
+    text: "allprojects { tasks.withType(JacocoReport) {
+  reports { if (xml.hasProperty('required')) { xml.required = true } else { xml.enabled = true } }
+} }
+",
+};
+/// With these in it a build says which tests the task `test` runs; without, all that are there.
+const CHOOSES: &[&str] = &["filter", "include ", "include(", "exclude", "Tags", "Categories", "srcDir", "enabled"];
+
 fn detect(folder: &Folder) -> Evidence {
     let names = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
     if names.iter().any(|name| folder.has(name)) { Evidence::Sure } else { Evidence::None }
@@ -59,12 +75,19 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
             next: "install Gradle: https://gradle.org/install".to_owned(),
         }));
     };
+    let says = |words: &str| SCRIPTS.iter().any(|script| facts.folder.says(script, words));
     let tests: Vec<String> = match selection {
         Selection::All => Vec::new(),
         Selection::Files(paths) => paths.iter().map(|path| java::class_of(path)).collect(),
         Selection::One(id) => vec![pattern(id)],
-        Selection::List => return Err(Unable::Unsupported("Gradle cannot name the tests without running them")),
-        Selection::Coverage => return Err(Unable::Unsupported("JaCoCo's report is not understood")),
+        Selection::List if CHOOSES.iter().any(|words| says(words)) => {
+            return Err(Unable::Unsupported("the build chooses the tests, which their sources do not tell"));
+        }
+        Selection::List => return Ok(java::listing::invocation()),
+        Selection::Coverage if !says("jacoco") => {
+            return Err(Unable::Unsupported("no coverage tool: the build does not apply the plugin jacoco"));
+        }
+        Selection::Coverage => Vec::new(),
     };
     // With a daemon the tests would not be our children, and could outlive the time limit.
     let call = Call::new([program, "--no-daemon", "--console=plain"]);
@@ -75,7 +98,17 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let call = call.args(["--rerun-tasks", "--continue", "test"]);
     invocation.call = call.args(tests.iter().flat_map(|test| ["--tests", test]));
     invocation.reports.push(ReportAt::Tree(REPORTS));
+    if *selection == Selection::Coverage {
+        invocation.inject.push(WITH_XML);
+        invocation.call = invocation.call.args(["jacocoTestReport", "--init-script", &facts.scratch(WITH_XML.path)]);
+        invocation.stale.extend([Stale::Always(LINES), Stale::Always(COUNTS)]);
+        invocation.coverage = Some(CoverageAt::in_modules(LINES, Format::Jacoco, "build/"));
+    }
     Ok(invocation)
+}
+
+fn list(captured: &Captured) -> Vec<String> {
+    java::listing::list(captured, |_| true)
 }
 
 /// The rounds of one method are run together.

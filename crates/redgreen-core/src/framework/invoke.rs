@@ -1,5 +1,6 @@
 //! How a framework is started, as data: the program performs it and hands back what it [`Captured`](super::captured).
 
+use super::captured::Captured;
 use crate::coverage::Format;
 use crate::syntax::glob;
 
@@ -18,16 +19,18 @@ pub enum Selection {
 }
 
 /// One run of a framework.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Invocation {
+    /// Without words nothing is started: what is to be read is there already.
     pub call: Call,
+    /// Where the runner is to be told more than can be said before it was built.
+    pub choice: Option<Choice>,
     /// The command as a person would type it.
     pub shown: String,
     /// Files to write into the scratch folder beforehand.
     pub inject: Vec<Injected>,
-    /// Files of the worktree, as in [`ReportAt::Tree`], that an older run left and this one would believe: removed
-    /// before it.
-    pub stale: Vec<&'static str>,
+    /// What an older run left in the worktree and this one would believe: removed before it.
+    pub stale: Vec<Stale>,
     /// Builds and preparations; the first that fails ends the run.
     pub before: Vec<Step>,
     /// Conversions of what the run left behind, and what it left out; how they ended is the parser's to judge.
@@ -36,6 +39,15 @@ pub struct Invocation {
     pub coverage: Option<CoverageAt>,
     /// Tell what is not installed from a runner that wrote nothing.
     pub probes: Vec<Probe>,
+}
+
+/// What of the tests to run, as the steps before the run tell.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The files that the user named.
+    pub files: Vec<String>,
+    /// The arguments that choose the tests in those files.
+    pub args: fn(&Captured, &[String]) -> Vec<String>,
 }
 
 /// A program with its arguments and what is added to its environment, which is scrubbed.
@@ -74,18 +86,32 @@ pub enum ReportAt {
     /// Files of the worktree, for runners that cannot be told where to write: `*` matches within a name, `**` any
     /// folders. Those that exist are removed before the run, so that none is of an older one.
     Tree(&'static str),
+    /// Files of the worktree that no run writes, to be read: sources.
+    Source(&'static str),
     /// Files of the worktree whose pattern is the user's, and may match more than reports: none is removed, and those
     /// that the run did not write are left out.
     Fresh(String),
 }
 
-/// A coverage report in the scratch folder.
+/// Files of the worktree by a pattern as in [`ReportAt::Tree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stale {
+    Always(&'static str),
+    /// Python's bytecode. The interpreter compares whole seconds and sizes, and so takes that of an older source for
+    /// the new one's; what was written well after its source last changed is the new one's, and saves compiling it.
+    Bytecode(&'static str),
+}
+
+/// A coverage report in the scratch folder, or one in each module of the worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoverageAt {
+    /// With `built_in` a pattern as in [`ReportAt::Tree`].
     pub file: String,
     pub format: Format,
     /// What its paths begin with in place of the folder.
     pub below: Option<String>,
+    /// The folder of a module that its report is in, if it is not in the scratch folder; its paths are from the module.
+    pub built_in: Option<&'static str>,
 }
 
 /// Run when not one report was written: if it fails, the answer is not a report but that something is missing.
@@ -132,7 +158,11 @@ impl Call {
 
 impl CoverageAt {
     pub fn new(file: &str, format: Format) -> Self {
-        Self { file: file.to_owned(), format, below: None }
+        Self { file: file.to_owned(), format, below: None, built_in: None }
+    }
+
+    pub fn in_modules(pattern: &str, format: Format, built_in: &'static str) -> Self {
+        Self { built_in: Some(built_in), ..Self::new(pattern, format) }
     }
 }
 
@@ -140,6 +170,7 @@ impl Invocation {
     pub fn new(shown: impl Into<String>, call: Call) -> Self {
         Self {
             call,
+            choice: None,
             shown: shown.into(),
             inject: Vec::new(),
             stale: Vec::new(),

@@ -1,5 +1,7 @@
 //! What Maven and Gradle share: javac's diagnostics, where a class of tests is written, and JUnit's XML per class.
 
+pub(super) mod listing;
+
 use super::captured::Captured;
 use super::file_name;
 use crate::format::bounded_head;

@@ -3,14 +3,15 @@
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
 use super::{Framework, How, Process, file_name, java};
+use crate::coverage::Format;
 use crate::format::{bounded_tail, junit};
 use crate::report::{Exit, Outcome, Report, Stage};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "maven",
-    how: How::Process(Process { invoke, parse, list: |_| Vec::new() }),
+    how: How::Process(Process { invoke, parse, list }),
     looks_for: "pom.xml",
     detect,
     reads: |path| path == "pom.xml",
@@ -43,6 +44,13 @@ const BUILT_IN: &str = "target/surefire-reports/";
 /// 2 and 3.
 const NOTHING_IS_NO_FAILURE: &[&str] = &["-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false"];
 
+/// What JaCoCo writes where the project has it; it would add to the counts of an older run.
+const JACOCO: &str = "jacoco-maven-plugin";
+const LINES: &str = "**/target/site/jacoco/jacoco.xml";
+const COUNTS: &str = "**/target/jacoco.exec";
+/// With these in it a pom.xml says which tests surefire runs; without, the names of classes do.
+const CHOOSES: &[&str] = &["<include", "<exclude", "<groups>", "<excludedGroups>", "<testSourceDirectory>", "<skip"];
+
 fn detect(folder: &Folder) -> Evidence {
     let says = |words: &str| folder.says("pom.xml", words);
     match folder.has("pom.xml") {
@@ -65,8 +73,14 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::All => None,
         Selection::Files(paths) => Some(paths.iter().map(|path| java::class_of(path)).collect::<Vec<_>>().join(",")),
         Selection::One(id) => Some(pattern(id)),
-        Selection::List => return Err(Unable::Unsupported("Maven cannot name the tests without running them")),
-        Selection::Coverage => return Err(Unable::Unsupported("JaCoCo's report is not understood")),
+        Selection::List if CHOOSES.iter().any(|words| facts.folder.says("pom.xml", words)) => {
+            return Err(Unable::Unsupported("the pom.xml chooses the tests, which their sources do not tell"));
+        }
+        Selection::List => return Ok(java::listing::invocation()),
+        Selection::Coverage if !facts.folder.says("pom.xml", JACOCO) => {
+            return Err(Unable::Unsupported("no coverage tool: the pom.xml does not name jacoco-maven-plugin"));
+        }
+        Selection::Coverage => None,
     };
     // A module that fails does not keep those from running that do not depend on it.
     let call = Call::new([program, "--batch-mode", "-Dstyle.color=never", "--fail-at-end"]);
@@ -76,7 +90,21 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let lenient: &[&str] = if chosen.is_some() { NOTHING_IS_NO_FAILURE } else { &[] };
     invocation.call = call.args(["test"]).args(chosen).args(lenient.iter().copied());
     invocation.reports.push(ReportAt::Tree(REPORTS));
+    if *selection == Selection::Coverage {
+        invocation.call = invocation.call.args(["jacoco:report"]);
+        invocation.stale.extend([Stale::Always(LINES), Stale::Always(COUNTS)]);
+        invocation.coverage = Some(CoverageAt::in_modules(LINES, Format::Jacoco, "target/"));
+    }
     Ok(invocation)
+}
+
+/// By itself surefire runs classes with these names.
+fn is_run(class: &str) -> bool {
+    class.starts_with("Test") || ["Test", "Tests", "TestCase"].iter().any(|ending| class.ends_with(ending))
+}
+
+fn list(captured: &Captured) -> Vec<String> {
+    java::listing::list(captured, is_run)
 }
 
 /// The rounds of one method are run together: a repeated one is `adds[1]` to JUnit 4 and `adds` to JUnit 5.

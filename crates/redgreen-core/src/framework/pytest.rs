@@ -119,6 +119,11 @@ enum Event {
         line: Option<u32>,
     },
     Phase(Phase),
+    /// Its call and its teardown went well: most tests say no more.
+    Passed {
+        id: String,
+        seconds: f64,
+    },
     Finish {
         exitstatus: i32,
     },
@@ -188,6 +193,7 @@ impl Reading {
                 (seen.file, seen.line, seen.ended) = (file, line, false);
             }
             Event::Phase(phase) => self.phase(phase),
+            Event::Passed { id, seconds } => self.passed(id, seconds),
             Event::Finish { exitstatus } => self.finish = Some(exitstatus),
         }
     }
@@ -250,6 +256,16 @@ impl Reading {
         // A failure sticks: subtests report under their parent's id, before the parent's own end.
         if seen.word.as_ref().is_none_or(|word| !word.status.is_failure() || test.status > word.status) {
             seen.word = Some(test);
+        }
+    }
+
+    fn passed(&mut self, id: String, seconds: f64) {
+        let seen = self.seen(&id);
+        seen.ended = true;
+        if seen.word.as_ref().is_none_or(|word| !word.status.is_failure()) {
+            let duration_ms = Some(seconds * 1000.0);
+            let (file, line) = (seen.file.clone(), seen.line);
+            seen.word = Some(Test { file, line, duration_ms, ..Test::new(id, Status::Passed) });
         }
     }
 

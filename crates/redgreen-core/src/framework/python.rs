@@ -2,7 +2,7 @@
 
 use super::facts::{Facts, Folder};
 use super::file_name;
-use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Step, Unable};
+use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Stale, Step, Unable};
 use crate::coverage::Format;
 use crate::report::{LoadError, LoadErrorKind};
 
@@ -12,8 +12,7 @@ pub(super) const TOOLS: &[&str] =
 
 /// Where both of our reporters write.
 pub(super) const STREAM: &str = "stream.jsonl";
-/// Bytecode in the worktree may be of a source that was there before: Python compares whole seconds and sizes only. (A
-/// cache folder of our own would be safe too, but python and pytest themselves would be compiled in every run.)
+/// Where the bytecode of `a/b.py` is: `a/__pycache__/b.cpython-311.pyc`.
 const BYTECODE: &str = "**/__pycache__/*.pyc";
 const COVERAGE_FILE: &str = "coverage.lcov";
 
@@ -45,13 +44,10 @@ pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
 
 /// A run of our reporter, which writes to [`STREAM`].
 pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: Injected) -> Invocation {
-    let call = call
-        .env("PYTHONPATH", facts.scratch("plugins"))
-        .env("REDGREEN_REPORT", facts.scratch(STREAM))
-        .env("PYTHONDONTWRITEBYTECODE", "1");
+    let call = call.env("PYTHONPATH", facts.scratch("plugins")).env("REDGREEN_REPORT", facts.scratch(STREAM));
     let mut invocation = Invocation::new(shown, call);
     invocation.inject.push(reporter);
-    invocation.stale.push(BYTECODE);
+    invocation.stale.push(Stale::Bytecode(BYTECODE));
     invocation.reports.push(ReportAt::Scratch(STREAM.to_owned()));
     invocation
 }

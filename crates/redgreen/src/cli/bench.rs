@@ -3,26 +3,56 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use clap::ValueEnum;
 
 use super::Desk;
 use crate::failure::Code;
-use crate::ops::bench::{self, Bench, Length};
+use crate::ops::bench::{self, Bench, Length, Part};
 
 /// Measure what redgreen itself costs on this machine, beside git and the tests
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Works in a scratch folder of its own. Needs git and cargo; no key, no network.\n\n\
-                        Examples:\n  redgreen bench\n  redgreen bench --quick --json")]
+                        Examples:\n  redgreen bench\n  redgreen bench suites\n  redgreen bench --quick --json")]
 pub(super) struct Args {
+    /// What to measure; without one, everything
+    #[arg(value_name = "PART")]
+    parts: Vec<Choice>,
     /// Fewer turns and smaller repositories
     #[arg(long)]
     quick: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Choice {
+    /// A run of three cycles, start-up, status and history
+    Run,
+    /// How fast reports are read
+    Reports,
+    /// `redgreen test` beside the bare runner
+    Suites,
+    /// A GREEN verdict beside the bare runner
+    Verdicts,
+}
+
+impl From<Choice> for Part {
+    fn from(choice: Choice) -> Self {
+        match choice {
+            Choice::Run => Self::Run,
+            Choice::Reports => Self::Reports,
+            Choice::Suites => Self::Suites,
+            Choice::Verdicts => Self::Verdicts,
+        }
+    }
 }
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let length = if self.quick { Length::Quick } else { Length::Full };
         let mut tell = |what: &str| desk.printer.talk(&format!("measuring {what}\n"));
-        let bench = bench::bench(length, &desk.environment, &desk.stop, &mut tell)?;
+        let all = Choice::value_variants();
+        let chosen = if self.parts.is_empty() { all } else { &self.parts };
+        let parts: Vec<Part> = chosen.iter().copied().map(Part::from).collect();
+        let bench = bench::bench(length, &parts, &desk.environment, &desk.stop, &mut tell)?;
         desk.printer.answer(&table(&bench), &bench);
         Ok(Code::Done)
     }
@@ -34,8 +64,19 @@ fn table(bench: &Bench) -> String {
         let mut against = measure
             .against
             .iter()
-            .map(|against| format!("{:>6.2} x {} ({:.1} ms)", against.ratio, against.name, against.median_ms))
+            .flat_map(|against| {
+                let by =
+                    |ratio: f64, ms: f64, what: &str| format!("{ratio:>6.2} x {}{what} ({ms:.1} ms)", against.name);
+                let cpu = against.cpu_ratio.zip(against.cpu_ms).map(|(ratio, ms)| by(ratio, ms, ", CPU time"));
+                std::iter::once(by(against.ratio, against.median_ms, "")).chain(cpu)
+            })
             .chain(measure.megabytes_per_second.map(|rate| format!("{rate:>6.0} MB/s")))
+            .chain(
+                measure
+                    .megabytes_per_second
+                    .zip(measure.cpu_ms)
+                    .map(|(rate, cpu)| format!("{:>6.0} MB in a second of CPU time", rate * measure.median_ms / cpu)),
+            )
             .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB beside what was read", mebibytes(bytes))));
         let first = against.next().unwrap_or_default();
         // Writing to a String cannot fail.

@@ -7,7 +7,7 @@ mod phases;
 mod suites;
 mod verdicts;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::config::Environment;
 use crate::failure::Failure;
-use crate::process::{self, Limits, Program, Stop};
+use crate::process::{self, Limits, Program, Stop, Whose};
 
 const LIMITS: Limits = Limits { wall: Duration::from_secs(600), output_bytes_max: 16 << 20 };
 
@@ -24,6 +24,16 @@ const LIMITS: Limits = Limits { wall: Duration::from_secs(600), output_bytes_max
 pub enum Length {
     Quick,
     Full,
+}
+
+/// What can be measured by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A run of three cycles; start-up, `status` and `history`, which are tried on its handoffs.
+    Run,
+    Reports,
+    Suites,
+    Verdicts,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,6 +53,8 @@ pub struct Bench {
 pub struct Measure {
     pub name: String,
     pub median_ms: f64,
+    /// Of what is measured by it: the time that processors worked for it; absent where the system does not tell.
+    pub cpu_ms: Option<f64>,
     pub against: Vec<Against>,
     /// Of what reads: how much of it in a second.
     pub megabytes_per_second: Option<f64>,
@@ -56,6 +68,8 @@ pub struct Against {
     pub name: String,
     pub median_ms: f64,
     pub ratio: f64,
+    pub cpu_ms: Option<f64>,
+    pub cpu_ratio: Option<f64>,
 }
 
 impl Length {
@@ -101,17 +115,36 @@ impl Length {
 
 impl Measure {
     fn new(name: impl Into<String>, median_ms: f64) -> Self {
-        Self { name: name.into(), median_ms, against: Vec::new(), megabytes_per_second: None, memory_bytes: None }
+        let (cpu_ms, megabytes_per_second, memory_bytes) = (None, None, None);
+        Self { name: name.into(), median_ms, cpu_ms, against: Vec::new(), megabytes_per_second, memory_bytes }
+    }
+
+    /// What two programs took, compared by the clock and by the work.
+    fn of(name: impl Into<String>, own: Took, other_name: &str, other: Took) -> Self {
+        let mut measure = Self { cpu_ms: own.cpu_ms, ..Self::new(name, own.median_ms) };
+        measure = measure.against(other_name, other.median_ms);
+        for against in &mut measure.against {
+            against.cpu_ms = other.cpu_ms;
+            against.cpu_ratio = own.cpu_ms.zip(other.cpu_ms).map(|(own, other)| own / other);
+        }
+        measure
     }
 
     fn against(mut self, name: impl Into<String>, median_ms: f64) -> Self {
-        self.against.push(Against { name: name.into(), median_ms, ratio: self.median_ms / median_ms });
+        let ratio = self.median_ms / median_ms;
+        self.against.push(Against { name: name.into(), median_ms, ratio, cpu_ms: None, cpu_ratio: None });
         self
     }
 }
 
-/// Measures in a scratch folder, which is gone afterwards. `tell` hears what is being done.
-pub fn bench(length: Length, environment: &Environment, stop: &Stop, tell: &mut dyn FnMut(&str)) -> Result<Bench> {
+/// Measures these parts in a scratch folder, which is gone afterwards. `tell` hears what is being done.
+pub fn bench(
+    length: Length,
+    parts: &[Part],
+    environment: &Environment,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Bench> {
     for program in ["git", "cargo"] {
         if !environment.has_program(program) {
             return Err(Failure::environment(format!("the bench needs {program}, which is not on the PATH"))
@@ -124,9 +157,36 @@ pub fn bench(length: Length, environment: &Environment, stop: &Stop, tell: &mut 
     let ours = Program::new(ours()?).cwd(&folder);
     let turns = length.turns();
 
+    let mut bench = Bench { version: 1, turns, measures: Vec::new(), peak_memory_bytes: None };
+    if parts.contains(&Part::Run) {
+        bench.measures = a_run(length, &folder, environment, &ours, stop, tell)?;
+        bench.peak_memory_bytes = process::peak_memory_bytes();
+    }
+    if parts.contains(&Part::Reports) {
+        tell("reading reports");
+        bench.measures.extend(parsing::measures(length.report_bytes(), turns));
+    }
+    if parts.contains(&Part::Suites) {
+        bench.measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);
+    }
+    if parts.contains(&Part::Verdicts) {
+        bench.measures.extend(verdicts::measures(&folder, length, environment, &ours, stop, tell)?);
+    }
+    Ok(bench)
+}
+
+/// A run, and what is tried on its handoffs.
+fn a_run(
+    length: Length,
+    folder: &Path,
+    environment: &Environment,
+    ours: &Program,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>> {
+    let turns = length.turns();
     tell("a run of three cycles");
-    let developed = phases::develop(&folder, environment, stop)?;
-    let peak_memory_bytes = process::peak_memory_bytes();
+    let developed = phases::develop(folder, environment, stop)?;
     let mut measures = developed.measures()?;
 
     tell("start-up");
@@ -139,15 +199,11 @@ pub fn bench(length: Length, environment: &Environment, stop: &Stop, tell: &mut 
     let mut crowds = Vec::new();
     for handoffs in length.crowds() {
         tell(&format!("a repository with {handoffs} handoffs"));
-        crowds.push(crowd::make(&folder, *handoffs, &developed)?);
+        crowds.push(crowd::make(folder, *handoffs, &developed)?);
     }
     tell("status and history");
-    measures.extend(crowd::measures(&crowds, &ours, turns, stop)?);
-    tell("reading reports");
-    measures.extend(parsing::measures(length.report_bytes(), turns));
-    measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);
-    measures.extend(verdicts::measures(&folder, length, environment, &ours, stop, tell)?);
-    Ok(Bench { version: 1, turns, measures, peak_memory_bytes })
+    measures.extend(crowd::measures(&crowds, ours, turns, stop)?);
+    Ok(measures)
 }
 
 /// The program that is running.
@@ -155,19 +211,38 @@ fn ours() -> Result<PathBuf> {
     std::env::current_exe().context("find the program that is running")
 }
 
+/// What a program took: medians.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    median_ms: f64,
+    cpu_ms: Option<f64>,
+}
+
 /// The median time of each program in milliseconds.
 fn in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<f64>> {
-    let mut samples = vec![Vec::new(); programs.len()];
+    Ok(took_in_turns(programs, turns, stop)?.into_iter().map(|took| took.median_ms).collect())
+}
+
+fn took_in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<Took>> {
+    let mut samples = vec![(Vec::new(), Vec::new()); programs.len()];
     // The first turn fills the caches and does not count.
     for turn in 0..=turns {
-        for (program, samples) in programs.iter().zip(&mut samples) {
+        for (program, (walls, cpus)) in programs.iter().zip(&mut samples) {
+            let before = process::cpu_time(Whose::Children);
             let wall = timed(program, stop)?;
             if turn > 0 {
-                samples.push(wall);
+                walls.push(wall);
+                cpus.extend(
+                    process::cpu_time(Whose::Children).zip(before).map(|(after, before)| after.saturating_sub(before)),
+                );
             }
         }
     }
-    Ok(samples.into_iter().map(median_ms).collect())
+    let took = |(walls, cpus): (Vec<Duration>, Vec<Duration>)| {
+        let cpu_ms = (!cpus.is_empty()).then(|| median_ms(cpus));
+        Took { median_ms: median_ms(walls), cpu_ms }
+    };
+    Ok(samples.into_iter().map(took).collect())
 }
 
 fn timed(program: &Program, stop: &Stop) -> Result<Duration> {

@@ -10,7 +10,9 @@ use anyhow::{Context, Result, ensure};
 use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::captured::{Captured, StepEnd};
 use redgreen_core::framework::facts::Facts;
-use redgreen_core::framework::invoke::{Call, Injected, Invocation, Missing, ReportAt, SCRATCH, Step, matches};
+use redgreen_core::framework::invoke::{
+    Call, CoverageAt, Injected, Invocation, Missing, ReportAt, SCRATCH, Stale, Step, matches,
+};
 use redgreen_core::report::Exit;
 
 use super::{Run, TAIL_BYTES_MAX};
@@ -23,6 +25,8 @@ const REPORT_BYTES_MAX: u64 = 256 << 20;
 const TREE_REPORTS_MAX: usize = 20_000;
 /// How many entries of a worktree are looked at for reports.
 const TREE_ENTRIES_MAX: usize = 500_000;
+/// Between reading a source and writing its bytecode Python takes no longer than this.
+const COMPILE_SECONDS_MAX: i64 = 10;
 /// Folders of installed packages and of git: no report of ours is there, and more files than in all others together.
 const TREE_SKIPPED: &[&str] = &["node_modules", ".git", ".venv", "venv", "site-packages"];
 
@@ -52,10 +56,15 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
             return Ok(Performed { captured, coverage: None, words });
         }
     }
-    let output = output(run, folder, &invocation.call)?;
-    words.push_str(&said(&output));
-    (captured.exit, captured.cut) = (output.exit, output.cut);
-    (captured.stdout, captured.stderr) = (output.stdout, output.stderr);
+    if !invocation.call.words.is_empty() {
+        let chosen = invocation.choice.iter().flat_map(|choice| (choice.args)(&captured, &choice.files));
+        let output = output(run, folder, &invocation.call.clone().args(chosen))?;
+        words.push_str(&said(&output));
+        (captured.exit, captured.cut) = (output.exit, output.cut);
+        (captured.stdout, captured.stderr) = (output.stdout, output.stderr);
+    } else {
+        captured.exit = Exit::Code(0);
+    }
     for report in &invocation.reports {
         captured.reports.extend(read_reports(run, folder, report, &older)?);
     }
@@ -66,12 +75,26 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
         captured.after.push(take(run, folder, step, &mut words)?);
     }
     let coverage = match &invocation.coverage {
-        Some(at) => read_report(&run.scratch.join(&at.file))?
-            .and_then(|bytes| Coverage::read(at.format, &bytes))
-            .map(|coverage| coverage.relative_to(at.below.as_ref().unwrap_or(&facts.root))),
+        Some(at) => match at.built_in {
+            Some(built_in) => of_modules(folder, at, built_in)?,
+            None => read_report(&run.scratch.join(&at.file))?
+                .and_then(|bytes| Coverage::read(at.format, &bytes))
+                .map(|coverage| coverage.relative_to(at.below.as_ref().unwrap_or(&facts.root))),
+        },
         None => None,
     };
     Ok(Performed { captured, coverage, words })
+}
+
+/// The lines of all modules that have a report.
+fn of_modules(folder: &Path, at: &CoverageAt, built_in: &str) -> Result<Option<Coverage>> {
+    let mut whole: Option<Coverage> = None;
+    for (name, path) in in_tree(folder, &at.file)? {
+        let Some(coverage) = read_report(&path)?.and_then(|bytes| Coverage::read(at.format, &bytes)) else { continue };
+        let module = name.split(built_in).next().unwrap_or_default();
+        whole.get_or_insert_default().merge(coverage.renamed(|path| format!("{module}{path}")));
+    }
+    Ok(whole)
 }
 
 /// Puts a file of ours into the scratch folder.
@@ -136,7 +159,7 @@ fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt, older: &Stamps)
     let paths = match report {
         ReportAt::Scratch(name) => vec![(name.clone(), run.scratch.join(name))],
         ReportAt::ScratchTree(pattern) => in_tree(run.scratch, pattern)?,
-        ReportAt::Tree(pattern) => in_tree(folder, pattern)?,
+        ReportAt::Tree(pattern) | ReportAt::Source(pattern) => in_tree(folder, pattern)?,
         ReportAt::Fresh(pattern) => {
             let is_fresh = |path: &PathBuf| stamp(path).is_some_and(|stamp| older.get(path) != Some(&stamp));
             in_tree(folder, pattern)?.into_iter().filter(|(_, path)| is_fresh(path)).collect()
@@ -164,15 +187,30 @@ pub(super) fn read_report(path: &Path) -> Result<Option<Vec<u8>>> {
 /// What an older run left where this one will write would be taken for its own if it wrote nothing.
 fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
     let reports = invocation.reports.iter().filter_map(|report| match report {
-        ReportAt::Scratch(_) | ReportAt::ScratchTree(_) | ReportAt::Fresh(_) => None,
-        ReportAt::Tree(pattern) => Some(*pattern),
+        ReportAt::Scratch(_) | ReportAt::ScratchTree(_) | ReportAt::Fresh(_) | ReportAt::Source(_) => None,
+        ReportAt::Tree(pattern) => Some(Stale::Always(pattern)),
     });
-    for pattern in reports.chain(invocation.stale.iter().copied()) {
-        for (_, path) in in_tree(folder, pattern)? {
+    for stale in reports.chain(invocation.stale.iter().copied()) {
+        let (pattern, is_stale): (_, fn(&Path) -> bool) = match stale {
+            Stale::Always(pattern) => (pattern, |_| true),
+            Stale::Bytecode(pattern) => (pattern, |path| !is_of_its_source(path)),
+        };
+        for (_, path) in in_tree(folder, pattern)?.into_iter().filter(|(_, path)| is_stale(path)) {
             fs::remove_file(&path).with_context(|| format!("remove {} of an older run", path.display()))?;
         }
     }
     Ok(())
+}
+
+/// Whether bytecode was written so long after its source changed that it can be of no older one. Both times are the
+/// system's own, which no program can set back.
+fn is_of_its_source(bytecode: &Path) -> bool {
+    let source = || {
+        let module = bytecode.file_name()?.to_str()?.split('.').next()?;
+        fs::metadata(bytecode.parent()?.parent()?.join(format!("{module}.py"))).ok()
+    };
+    let (Some(source), Ok(bytecode)) = (source(), fs::symlink_metadata(bytecode)) else { return false };
+    bytecode.is_file() && source.ctime().saturating_add(COMPILE_SECONDS_MAX) < bytecode.ctime()
 }
 
 /// What changes whenever a file is written or replaced: who it is, its size, and when it and its entry last changed.

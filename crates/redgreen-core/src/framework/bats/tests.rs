@@ -1,6 +1,7 @@
 //! Rows over captured runs of Bats, and how it is started.
 
 use super::*;
+use crate::framework::captured::StepEnd;
 use crate::framework::samples::{self, Check, beginnings};
 
 /// Not as expected, and why:
@@ -59,7 +60,30 @@ fn it_runs_what_has_tests() {
     invokes(&["test/calc.bats"], &files, "test/calc.bats");
     let tools = vec![("bats".to_owned(), "bats".to_owned())];
     let facts = Facts { tools, ..Facts::default() };
-    for selection in [Selection::List, Selection::Coverage] {
-        assert!(matches!(invoke(&facts, &selection), Err(Unable::Unsupported(_))));
-    }
+    assert!(matches!(invoke(&facts, &Selection::Coverage), Err(Unable::Unsupported(_))));
+}
+
+#[test]
+fn tests_are_named_by_the_source_when_bats_counts_as_many() {
+    let list = |count: &str, lines: &str| {
+        let names = StepEnd { name: NAMES.to_owned(), stdout: lines.as_bytes().to_vec(), ..StepEnd::default() };
+        let captured = Captured { stdout: count.as_bytes().to_vec(), after: vec![names], ..Captured::default() };
+        list(&captured).join(", ")
+    };
+    let lines = "test/calc.bats:@test \"adds {1}\" {\ntest/calc.bats:  @test 'is (a*)'  { true; }\n\
+        test/b.bats:also_this() { # @test\ntest/b.bats:# no @test here\n";
+    assert_eq!(list("3\n", lines), "calc.bats::adds {1}, calc.bats::is (a*), b.bats::also_this");
+    // One that only Bats knows, or whose name bash has yet to put together.
+    assert_eq!(list("4\n", lines), "");
+    assert_eq!(list("1\n", "a.bats:@test \"is $x\" {\n"), "");
+    assert_eq!(list("", ""), "");
+}
+
+#[test]
+fn listing_asks_bats_how_many_there_are() {
+    let tools = vec![("bats".to_owned(), "bats".to_owned())];
+    let folder = Folder { files: vec!["test/calc.bats".to_owned()], ..Folder::default() };
+    let listing = invoke(&Facts { folder, tools, ..Facts::default() }, &Selection::List).unwrap();
+    assert_eq!(listing.call.words.join(" "), "bats --count --recursive test");
+    assert_eq!(listing.after[0].call.words.join(" "), "find test -name *.bats -exec grep -H @test {} +");
 }

@@ -3,7 +3,7 @@
 //! The JSON comes on stdout, which the tests share: a test can print a line that looks like a result. So libtest is
 //! also asked for a log file at a path of its own, and a result counts only if both say the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -123,7 +123,7 @@ pub fn without_harness(prefix: &str, exit: Exit) -> Binary {
 }
 
 fn read(seen: Seen<'_>) -> Binary {
-    let mut results: BTreeMap<String, Test> = BTreeMap::new();
+    let mut results: HashMap<String, Test> = HashMap::new();
     let (mut planned, mut opened, mut closed) = (0_usize, 0, 0);
     for line in seen.stdout.split(|&byte| byte == b'\n') {
         let Some(event) = event_in(line) else { continue };
@@ -145,6 +145,7 @@ fn read(seen: Seen<'_>) -> Binary {
     let mut binary = Binary { exit: seen.exit, ..Binary::default() };
     binary.finished = opened > 0 && opened == closed && !seen.cut;
     binary.tests = results.into_values().collect();
+    binary.tests.sort_unstable_by(|one, other| one.id.cmp(&other.id));
     for test in binary.tests.iter_mut().filter(|test| test.status == Status::NotRun) {
         test.status = unfinished;
     }
@@ -156,7 +157,7 @@ fn read(seen: Seen<'_>) -> Binary {
 
 fn event_in(line: &[u8]) -> Option<Event> {
     let text = String::from_utf8_lossy(line);
-    let event = text.get(text.find(EVENT)?..)?;
+    let event = if text.starts_with(EVENT) { &text } else { text.get(text.find(EVENT)?..)? };
     // The first value only: another test's output may follow on the same line.
     serde_json::Deserializer::from_str(event).into_iter().next()?.ok()
 }
@@ -182,12 +183,17 @@ fn result(word: &str, event: &Event) -> Option<Test> {
 }
 
 /// A result replaces "started"; of two results the worse one holds.
-fn note(results: &mut BTreeMap<String, Test>, test: Test) {
-    let replaces = results.get(&test.id).is_none_or(|known| {
-        test.status != Status::NotRun && (known.status == Status::NotRun || test.status > known.status)
-    });
-    if replaces {
-        results.insert(test.id.clone(), test);
+fn note(results: &mut HashMap<String, Test>, test: Test) {
+    match results.get_mut(&test.id) {
+        Some(known) => {
+            let is_result = test.status != Status::NotRun;
+            if is_result && (known.status == Status::NotRun || test.status > known.status) {
+                *known = test;
+            }
+        }
+        None => {
+            results.insert(test.id.clone(), test);
+        }
     }
 }
 
@@ -220,13 +226,13 @@ fn without_line(name: &str) -> (String, u32) {
 
 /// libtest's log file: `ok NAME <0.000s>`, `failed NAME <0.000s>`, `ignored NAME`, `ignored: WHY NAME`.
 struct Log<'a> {
-    results: BTreeSet<(&'a str, &'a str)>,
+    results: HashSet<(&'a str, &'a str)>,
     ignored: Vec<&'a str>,
 }
 
 impl<'a> Log<'a> {
     fn read(log: &'a [u8]) -> Self {
-        let mut read = Log { results: BTreeSet::new(), ignored: Vec::new() };
+        let mut read = Log { results: HashSet::new(), ignored: Vec::new() };
         for line in std::str::from_utf8(log).unwrap_or_default().lines() {
             let line = line.rsplit_once(" <").filter(|(_, time)| time.ends_with("s>")).map_or(line, |(rest, _)| rest);
             match line.split_once(' ') {

@@ -154,6 +154,7 @@ fn tests_are_chosen_by_name() {
     let one = |id: &str| Selection::One(id.to_owned());
     let base = call(BUILD_IN);
     invokes(tools, &Selection::All, &base);
+    // Which tests are in it is known once it is built.
     invokes(tools, &Selection::Files(vec!["tests/a_test.cpp".to_owned()]), &base);
     invokes(tools, &one("Nums/P.Small/1"), &format!("{base} -R ^Nums/P\\.Small/1$"));
     invokes(tools, &one("Calc::add"), &format!("{base} -R ^Calc::add$"));
@@ -163,4 +164,29 @@ fn tests_are_chosen_by_name() {
     invokes(tools, &Selection::Coverage, "gcovr is not installed");
     invokes(&["cmake", "ctest", "gcovr"], &Selection::Coverage, &call(COVERAGE_IN));
     invokes(&["cmake"], &Selection::All, "CMake is not installed");
+}
+
+#[test]
+fn files_choose_the_tests_of_their_programs() {
+    let step = |name: &str, stdout: &str| StepEnd {
+        name: name.to_owned(),
+        stdout: stdout.as_bytes().to_vec(),
+        ..StepEnd::default()
+    };
+    let listed = r#"{"tests":[{"name":"Calc.Adds","command":["/p/build/redgreen/calc_test","--gtest_filter=Calc.Adds"]},
+        {"name":"all","command":["/p/build/redgreen/sub/other"]},{"name":"script","command":["/bin/false"]}]}"#;
+    let target = |file: &str, program: &str| {
+        format!(r#"{{"id":"{program}","sources":[{{"path":"{file}"}}],"artifacts":[{{"path":"{program}"}}]}}"#)
+    };
+    let answer = [target("tests/a.cpp", "calc_test"), target("b.cpp", "sub/other"), target("c.cpp", "unused")].concat();
+    let steps = vec![step(LIST, listed), step(targets::ANSWER, &answer)];
+    let captured = Captured { steps, ..Captured::default() };
+    let chosen = |files: &[&str]| {
+        let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
+        chosen(&captured, &files).join(" ")
+    };
+    assert_eq!(chosen(&["tests/a.cpp"]), r"-R ^(Calc\.Adds)$");
+    assert_eq!(chosen(&["tests/a.cpp", "b.cpp"]), r"-R ^(Calc\.Adds|all)$");
+    assert_eq!(chosen(&["c.cpp"]), "-R ^$");
+    assert_eq!(chosen(&["tests/a.cpp", "a.h"]), "");
 }

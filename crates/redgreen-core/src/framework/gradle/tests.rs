@@ -76,6 +76,21 @@ fn the_wrapper_comes_first_and_tests_are_chosen_by_class_and_method() {
     invokes(&["gradle"], &one("demo.CalcTest::classMethod"), &with("--tests demo.CalcTest"));
     let files = ["src/test/java/demo/ATest.java", "app/src/test/kotlin/demo/BTest.kt"].map(str::to_owned);
     invokes(&["gradle"], &Selection::Files(files.to_vec()), &with("--tests demo.ATest --tests demo.BTest"));
-    invokes(&["gradle"], &Selection::List, "Gradle cannot name the tests without running them");
-    invokes(&["gradle"], &Selection::Coverage, "JaCoCo's report is not understood");
+    invokes(&["gradle"], &Selection::List, "");
+    invokes(&["gradle"], &Selection::Coverage, "no coverage tool: the build does not apply the plugin jacoco");
+}
+
+#[test]
+fn the_build_says_what_can_be_told() {
+    let with = |script: &str, selection: &Selection| {
+        let texts = vec![("build.gradle".to_owned(), script.to_owned())];
+        let folder = Folder { texts, ..Folder::default() };
+        let tools = vec![("gradle".to_owned(), "gradle".to_owned())];
+        invoke(&Facts { folder, tools, scratch: "/s".to_owned(), ..Facts::default() }, selection)
+    };
+    assert!(matches!(with("test { exclude '**/Slow*' }", &Selection::List), Err(Unable::Unsupported(_))));
+    let covers = with("apply plugin: 'jacoco'", &Selection::Coverage).unwrap();
+    let words = covers.call.words.join(" ");
+    assert!(words.ends_with("test jacocoTestReport --init-script /s/xml.gradle"), "{words}");
+    assert_eq!((covers.inject.len(), covers.coverage.unwrap().built_in), (1, Some("build/")));
 }

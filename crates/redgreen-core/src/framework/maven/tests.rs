@@ -82,8 +82,26 @@ fn the_wrapper_comes_first_and_tests_are_chosen_by_class_and_method() {
     let files = ["src/test/java/demo/CalcTest.java", "core/src/test/kotlin/demo/b/BTest.kt"].map(str::to_owned);
     let expected = format!("{base} -Dtest=demo.CalcTest,demo.b.BTest {lenient}");
     invokes(&["mvn"], &Selection::Files(files.to_vec()), &expected);
-    invokes(&["mvn"], &Selection::List, "Maven cannot name the tests without running them");
-    invokes(&["mvn"], &Selection::Coverage, "JaCoCo's report is not understood");
+    invokes(&["mvn"], &Selection::List, "");
+    invokes(&["mvn"], &Selection::Coverage, "no coverage tool: the pom.xml does not name jacoco-maven-plugin");
+}
+
+fn with_pom(pom: &str, selection: &Selection) -> Result<Invocation, Unable> {
+    let texts = vec![("pom.xml".to_owned(), pom.to_owned())];
+    let folder = Folder { texts, ..Folder::default() };
+    invoke(&Facts { folder, tools: vec![("mvn".to_owned(), "mvn".to_owned())], ..Facts::default() }, selection)
+}
+
+#[test]
+fn the_pom_says_what_can_be_told() {
+    let chooses = with_pom("<excludes><exclude>**/SlowTest*</exclude></excludes>", &Selection::List);
+    assert!(matches!(chooses, Err(Unable::Unsupported(_))));
+    let covers = with_pom("<artifactId>jacoco-maven-plugin</artifactId>", &Selection::Coverage).unwrap();
+    assert!(covers.call.words.ends_with(&["test", "jacoco:report"].map(str::to_owned)));
+    assert_eq!(covers.coverage.unwrap().built_in, Some("target/"));
+    for (class, expected) in [("CalcTest", true), ("TestCalc", true), ("CalcTests", true), ("CalcChecks", false)] {
+        assert_eq!(is_run(class), expected, "{class}");
+    }
 }
 
 #[test]

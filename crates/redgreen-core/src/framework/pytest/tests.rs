@@ -61,6 +61,20 @@ fn a_failed_subtest_sticks_and_a_skipped_one_does_not() {
 }
 
 #[test]
+fn one_line_is_enough_for_a_test_that_passed() {
+    let start = r#"{"event":"test-start","id":"t.py::a","file":"t.py","line":4}"#;
+    let failed =
+        r#"{"event":"phase","id":"t.py::a","when":"call","outcome":"failed","exception":["AssertionError"],"line":5}"#;
+    let passed = r#"{"event":"passed","id":"t.py::a","seconds":0.002}"#;
+    let stream = |lines: &[&str]| read(lines.join("\n").as_bytes(), Exit::Code(0)).tests.remove(0);
+    let test = stream(&[start, passed, FINISH]);
+    assert_eq!((test.status, test.line, test.duration_ms), (Status::Passed, Some(4), Some(2.0)));
+    // Of a failed subtest, then its parent.
+    assert_eq!(stream(&[start, failed, passed, FINISH]).status, Status::Failed);
+    assert_eq!(stream(&[start, FINISH]).status, Status::Crashed);
+}
+
+#[test]
 fn a_test_that_passed_only_when_run_again_is_flaky() {
     check(&[("call", "rerun", None), ("call", "passed", None), ("teardown", "passed", None)], Status::Flaky);
 }

@@ -1,6 +1,7 @@
 //! Rows over captured streams of unittest, and how it is started.
 
 use super::*;
+use crate::framework::invoke::Stale;
 use crate::framework::samples::Check;
 
 #[test]
@@ -15,7 +16,7 @@ fn invokes(files: &[&str], selection: &Selection, expected: &str) {
     let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools };
     let invocation = invoke(&facts, selection).unwrap();
     assert_eq!(invocation.call.words.join(" "), format!("python3 {expected}"));
-    assert_eq!(invocation.stale, ["**/__pycache__/*.pyc"]);
+    assert_eq!(invocation.stale, [Stale::Bytecode("**/__pycache__/*.pyc")]);
     assert!(invocation.call.env.contains(&("PYTHONPATH".to_owned(), "/s/plugins".to_owned())));
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use redgreen_core::format::junit;
 
 use super::{Measure, median_ms};
-use crate::process;
+use crate::process::{self, Whose};
 
 /// What a test that says much prints.
 const PRINTED_BYTES: usize = 1 << 20;
@@ -35,6 +35,7 @@ fn document(bytes: usize, inside: &str) -> String {
 fn measure(name: &str, document: &str, turns: usize) -> Measure {
     // The first time is for the memory: later ones use what this one gave back.
     let memory_bytes = process::peak_memory_during(|| drop(black_box(junit::parse(document.as_bytes()))));
+    let before = process::cpu_time(Whose::Own);
     let samples: Vec<Duration> = (0..turns)
         .map(|_| {
             let started = Instant::now();
@@ -44,8 +45,12 @@ fn measure(name: &str, document: &str, turns: usize) -> Measure {
             took
         })
         .collect();
+    let worked = process::cpu_time(Whose::Own).zip(before).map(|(after, before)| after.saturating_sub(before));
+    let turns = u32::try_from(turns).unwrap_or(u32::MAX).max(1);
+    // Giving back the memory is in it, unlike in the median.
+    let cpu_ms = worked.map(|worked| worked.as_secs_f64() * 1_000.0 / f64::from(turns));
     let median = median_ms(samples);
     #[expect(clippy::cast_precision_loss, reason = "a size of a few megabytes")]
     let rate = document.len() as f64 / 1e3 / median;
-    Measure { megabytes_per_second: Some(rate), memory_bytes, ..Measure::new(name, median) }
+    Measure { megabytes_per_second: Some(rate), memory_bytes, cpu_ms, ..Measure::new(name, median) }
 }

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::LoadErrorKind;
 
 use super::{Project, check, is_fast, is_installed, shown};
@@ -112,6 +113,24 @@ fn a_program_that_is_one_test_tells_of_those_within() {
     if is_installed("gcovr") {
         assert_eq!(project.coverage("src/calc.cpp"), Some((vec![1, 2], vec![4, 5])));
     }
+}
+
+#[test]
+fn a_file_stands_for_the_tests_built_from_it() {
+    let more = "add_executable(other_test tests/other_test.cpp)\nadd_test(NAME other COMMAND other_test)\n\
+        add_test(NAME calc COMMAND calc_test)\n";
+    let Some(project) = project(more, "stdio.h", "int main() { return 1; }\n") else { return };
+    project.write("tests/other_test.cpp", "int main() { return 0; }\n");
+    project.write("tests/data.h", "");
+    let files = |paths: &[&str]| {
+        shown(&project.select(&Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect())))
+    };
+    assert_eq!(files(&["tests/other_test.cpp"]), "Passed\nPassed other");
+    assert_eq!(files(&["tests/calc_test.cpp"]), "Failed\nFailed calc");
+    let both = "Failed\nFailed calc\nPassed other";
+    assert_eq!(files(&["tests/other_test.cpp", "tests/calc_test.cpp"]), both);
+    // Nobody knows whose a header is.
+    assert_eq!(files(&["tests/data.h"]), both);
 }
 
 /// Catch2 in one header takes the compiler half a minute, and longer on a busy machine.

@@ -42,4 +42,9 @@ fn what_fails_is_told_apart_and_placed() {
     );
     let wrong = report.test("demo.CalcTest::wrong").unwrap();
     assert_eq!((wrong.file.as_deref(), wrong.line), (Some("src/test/java/demo/CalcTest.java"), Some(6)));
+    let mut listed = project.list();
+    listed.sort();
+    let mut ran: Vec<&str> = report.tests.iter().map(|test| test.id.as_str()).collect();
+    ran.sort_unstable();
+    assert_eq!(listed, ran);
 }

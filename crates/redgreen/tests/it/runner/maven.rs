@@ -45,4 +45,5 @@ fn a_failure_is_told_and_placed() {
     assert_eq!(shown(&report), "Failed\nFailed demo.CalcTest::wrong\nPassed demo.CalcTest::adds", "{report:#?}");
     let wrong = report.test("demo.CalcTest::wrong").unwrap();
     assert_eq!((wrong.file.as_deref(), wrong.line), (Some("src/test/java/demo/CalcTest.java"), Some(6)));
+    assert_eq!(project.list(), ["demo.CalcTest::adds", "demo.CalcTest::wrong"]);
 }
