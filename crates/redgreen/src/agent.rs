@@ -2,6 +2,7 @@
 //! it cost and what was said; nothing here judges any of it.
 
 pub mod choice;
+pub mod model;
 pub mod script;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 //! The only place that reads the environment. `tdd.properties`, where a project has one, is read for what the first
 //! does not say.
 
+mod models;
 mod properties;
 
 use std::fs;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::process::Program;
+pub use models::{Models, Secret};
 use properties::Properties;
 
 /// The project's own settings, from its root.
@@ -164,6 +166,7 @@ pub struct Environment {
     pub max_retries: Option<u32>,
     pub script: Option<PathBuf>,
     pub model: Option<String>,
+    pub models: Models,
     pub worktrees: Option<PathBuf>,
     pub virtual_env: Option<PathBuf>,
     pub kill_at: Option<String>,
@@ -193,6 +196,7 @@ impl Environment {
             max_retries,
             script: path("REDGREEN_SCRIPT"),
             model: text("TDD_MODEL").and_then(|value| value.into_string().ok()),
+            models: Models::read(|name| text(name).and_then(|value| value.into_string().ok())),
             worktrees: path("REDGREEN_WORKTREES"),
             virtual_env: path("VIRTUAL_ENV"),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),
