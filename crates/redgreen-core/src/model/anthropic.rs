@@ -134,6 +134,14 @@ impl Decoder {
         if !start.is_object() {
             return Err(nonsense("a block that is none"));
         }
+        let index = number(at(data, "/index"));
+        let is_known = |block: &Building| {
+            block.index == index && ["type", "id"].iter().all(|key| block.start.get(*key) == start.get(*key))
+        };
+        // llama.cpp says before every piece of a text that the text begins.
+        if self.blocks.last().is_some_and(is_known) {
+            return Ok(Vec::new());
+        }
         let mut text = String::new();
         self.measure.add(&mut text, text_of(&start, "text"))?;
         let deltas = match text_of(&start, "type") {
@@ -141,8 +149,7 @@ impl Decoder {
             _ if text.is_empty() => Vec::new(),
             _ => vec![Delta::Text(text.clone())],
         };
-        let building =
-            Building { index: number(at(data, "/index")), start, text, json: String::new(), signature: String::new() };
+        let building = Building { index, start, text, json: String::new(), signature: String::new() };
         self.measure.push(&mut self.blocks, building)?;
         Ok(deltas)
     }

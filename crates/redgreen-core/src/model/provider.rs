@@ -236,6 +236,11 @@ impl fmt::Display for NoProvider {
     }
 }
 
+/// Every variable that may hold a key; no program that a model starts may inherit one.
+pub fn key_variables() -> impl Iterator<Item = &'static str> {
+    PROVIDERS.iter().flat_map(|known| known.keys).copied().chain([OTHER_KEY])
+}
+
 /// The names of all providers, for messages.
 pub fn names() -> String {
     PROVIDERS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")

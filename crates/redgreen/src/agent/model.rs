@@ -15,7 +15,7 @@ use redgreen_core::model::fault::{broken_off, status_fault};
 use redgreen_core::model::price;
 use redgreen_core::model::provider::{self, Provider, Wish, provider_of};
 use redgreen_core::model::retry::Patience;
-use redgreen_core::model::sse::Parser;
+use redgreen_core::model::sse::{EVENT_BYTES_MAX, Parser};
 use redgreen_core::model::wire::{Decoder, encode};
 use redgreen_core::model::{Delta, Fault, FaultKind, Reply, Request, Usage};
 use serde_json::Value;
@@ -223,6 +223,14 @@ struct Heard {
     body: Vec<u8>,
 }
 
+impl Heard {
+    /// What the body is said to be.
+    fn kind(&self) -> &str {
+        let kind = self.headers.iter().find(|(name, _)| name == "content-type");
+        kind.map_or("", |(_, value)| value.as_str())
+    }
+}
+
 /// An answer being heard.
 struct Hearing<'a> {
     model: &'a str,
@@ -270,6 +278,9 @@ impl<'a> Hearing<'a> {
             return Some(Fault::new(FaultKind::TooLarge, message));
         }
         let is_plain = !self.is_stream();
+        if is_plain && self.bytes > EVENT_BYTES_MAX {
+            return Some(Fault::new(FaultKind::TooLarge, format!("the answer has more than {EVENT_BYTES_MAX} bytes")));
+        }
         if self.keeps || is_plain {
             self.heard.body.extend_from_slice(bytes);
         }
@@ -304,11 +315,15 @@ impl<'a> Hearing<'a> {
         if let Some(fault) = self.refusal() {
             return Err(fault);
         }
+        let kind = self.heard.kind();
         let last = if self.is_stream() {
             std::mem::take(&mut self.parser).finish().map(|event| (event.name, event.data))
-        } else {
+        } else if kind.starts_with("application/json") {
             // Asked for a stream, some servers send the whole at once.
             Some((String::new(), String::from_utf8_lossy(&self.heard.body).into_owned()))
+        } else {
+            let message = format!("the server answers with {kind}, not with a model's words: is the address right?");
+            return Err(Fault::new(FaultKind::BadRequest, message));
         };
         if let Some(fault) = last.and_then(|(name, data)| self.event(&name, &data, live)) {
             return Err(fault);
@@ -322,8 +337,9 @@ impl<'a> Hearing<'a> {
     }
 
     fn is_stream(&self) -> bool {
-        let kind = self.heard.headers.iter().find(|(name, _)| name == "content-type");
-        self.is_good() && kind.is_none_or(|(_, value)| value.starts_with("text/event-stream"))
+        // Not every server says what it streams.
+        let is_other = ["application/json", "text/html"].iter().any(|kind| self.heard.kind().starts_with(kind));
+        self.is_good() && !is_other
     }
 
     /// What a status other than 200 means.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
-use redgreen_core::model::provider::{OTHER_KEY, PROVIDERS};
+use redgreen_core::model::provider::{PROVIDERS, key_variables};
 
 /// A key. It shows itself to nobody but the one who asks for it by this name.
 #[derive(Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Models {
     /// It may hold a password.
     proxy: Option<Secret>,
     no_proxy: String,
+    /// Certificates to trust instead of the usual ones, as companies with inspected networks have them.
+    pub certificates: Option<PathBuf>,
 }
 
 impl Secret {
@@ -42,14 +45,14 @@ impl fmt::Debug for Secret {
 impl Models {
     /// Asks `variable` for everything the table of providers names.
     pub(super) fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let names = PROVIDERS.iter().flat_map(|known| known.keys).copied().chain([OTHER_KEY]);
         let bases = PROVIDERS.iter().filter_map(|known| known.base_variable);
         let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
         Self {
-            keys: names.filter_map(|name| Some((name, Secret::new(variable(name)?.trim())))).collect(),
+            keys: key_variables().filter_map(|name| Some((name, Secret::new(variable(name)?.trim())))).collect(),
             bases: bases.filter_map(|name| Some((name, variable(name)?))).collect(),
             proxy: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]).map(Secret::new),
             no_proxy: first(&["NO_PROXY", "no_proxy"]).unwrap_or_default(),
+            certificates: variable("SSL_CERT_FILE").map(PathBuf::from),
         }
     }
 

@@ -19,6 +19,7 @@ use crate::config;
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap, Worktree};
 use crate::process::{Limits, kill_marked};
+use crate::trial;
 
 /// What is kept of a set-up command's output, for the error message.
 const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
@@ -47,6 +48,11 @@ impl Engine<'_> {
             notices = self.project.git.worktree_add(&worktree, &head.commit)?;
             self.project.git.restore(&worktree, &head, tree)?;
             self.set_up(&worktree)?;
+            let settings = &self.project.file.worktree;
+            if !settings.setup.is_empty() {
+                let brought: Vec<_> = settings.copy.iter().chain(&settings.link).cloned().collect();
+                notices.extend(trial::note_made(&self.project.git, &worktree, &brought)?);
+            }
             write(&worktree.private, READY, b"")?;
         }
         Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })

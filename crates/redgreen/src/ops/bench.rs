@@ -98,7 +98,7 @@ impl Length {
     fn verdicts(self) -> &'static [(usize, usize)] {
         match self {
             Self::Quick => &[(1, 1)],
-            Self::Full => &[(1, 5), (30, 1)],
+            Self::Full => &[(1, 9), (30, 3)],
         }
     }
 

@@ -3,6 +3,8 @@
 
 mod aimock;
 mod cassette;
+mod live;
+mod tls;
 
 use std::time::{Duration, Instant};
 
@@ -368,6 +370,37 @@ fn nobody_listens_there() {
     let fault = answer.unwrap_err();
     assert_eq!(fault.kind, FaultKind::Network);
     assert!(fault.message.contains(&free.to_string()), "{fault:?}");
+}
+
+#[test]
+fn a_web_page_is_no_model() {
+    let page = Turn::Status {
+        code: 200,
+        headers: vec![("content-type".to_owned(), "text/html".to_owned())],
+        body: "<html>Welcome!</html>".to_owned(),
+    };
+    for wire in Wire::ALL {
+        let (answer, _, server) = play(wire, vec![page.clone()]);
+        let fault = answer.unwrap_err();
+        assert_eq!(fault.kind, FaultKind::BadRequest, "{wire:?} {fault:?}");
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[test]
+fn what_is_missing_is_said_before_anything_is_sent() {
+    let claude = redgreen::agent::model::provider("claude-opus-5-5", &Wish::default(), &Models::default()).unwrap();
+    let error = Client::new(claude.clone(), &Models::default(), QUICK).unwrap_err();
+    assert_eq!(error.to_string(), "anthropic needs a key, and ANTHROPIC_API_KEY is not set");
+    let error = redgreen::agent::model::provider("opus", &Wish::default(), &Models::default()).unwrap_err();
+    assert_eq!(error.to_string(), "it is not known who serves the model \"opus\"");
+
+    let usage = Usage { input: 1_000_000, ..Usage::default() };
+    let paid = Client::new(claude, &Models::default().with_key("ANTHROPIC_API_KEY", KEY), QUICK).unwrap();
+    assert_eq!(paid.cost(&usage), Some(4_000_000));
+    let wish = Wish { base: Some("http://127.0.0.1:9".to_owned()), ..Wish::default() };
+    let own = provider_of("claude-opus-5-5", &wish, |_| None).unwrap();
+    assert_eq!(Client::new(own, &Models::default(), QUICK).unwrap().cost(&usage), None);
 }
 
 #[test]

@@ -278,7 +278,10 @@ fn play(turn: &Turn, request: &Seen, out: &mut TcpStream, over: &AtomicBool) -> 
             for (name, value) in headers {
                 head.push_str(&format!("{name}: {value}\r\n"));
             }
-            out.write_all(format!("{head}content-type: application/json\r\n\r\n{body}").as_bytes())?;
+            if !headers.iter().any(|(name, _)| name == "content-type") {
+                head.push_str("content-type: application/json\r\n");
+            }
+            out.write_all(format!("{head}\r\n{body}").as_bytes())?;
             Ok(true)
         }
         Turn::Hang => wait(Duration::from_secs(3600), over).map(|()| false),

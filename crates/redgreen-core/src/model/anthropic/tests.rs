@@ -56,6 +56,14 @@ fn an_answer_is_put_together_from_its_pieces() {
     assert_eq!(hear(Wire::Anthropic, &WHOLE[..WHOLE.len() - 1]), "Network: the answer broke off");
 }
 
+#[test]
+fn a_block_that_begins_again_and_again_is_one() {
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    let piece = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"la"}}"#;
+    let end = [r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#, r#"{"type":"message_stop"}"#];
+    assert_eq!(hear(Wire::Anthropic, &[start, piece, start, piece, end[0], end[1]]), r#"say "lala"; End 0+0+0>0"#);
+}
+
 #[track_caller]
 fn ending(delta: &str, expected: &str) {
     let call = [

@@ -1,7 +1,9 @@
 //! One exchange over the network. A thread of its own reads, because a read that waits hears neither Ctrl-C nor a
 //! deadline; whoever leaves early cuts its connection, so that it ends too.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::model::provider::Provider;
 use redgreen_core::model::{Fault, FaultKind, Reply};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use super::{Limits, Piece};
 use crate::config::Models;
@@ -24,10 +27,12 @@ const PIECE_BYTES: usize = 16 << 10;
 /// The reader outlives the deadline by this, in case nobody cut its connection.
 const GRACE: Duration = Duration::from_secs(5);
 const HEADER_BYTES_MAX: usize = 64 << 10;
+const CERTIFICATES_BYTES_MAX: u64 = 8 << 20;
 
 /// A way out, and the connections that may be used again.
 pub(super) struct Line {
     proxy: Option<ureq::Proxy>,
+    tls: TlsConfig,
     limits: Limits,
     spare: Mutex<Vec<ureq::Agent>>,
 }
@@ -38,7 +43,11 @@ impl Line {
             // The address may hold a password, so it is not shown.
             Failure::usage("the address of the proxy cannot be used").next("correct HTTPS_PROXY")
         })?;
-        Ok(Self { proxy, limits, spare: Mutex::default() })
+        let tls = match models.certificates.as_deref().filter(|_| base.starts_with("https://")) {
+            Some(path) => TlsConfig::builder().root_certs(RootCerts::from(certificates(path)?)).build(),
+            None => TlsConfig::default(),
+        };
+        Ok(Self { proxy, tls, limits, spare: Mutex::default() })
     }
 
     /// Sends the body and hands every piece of the answer to `hear`, until it has heard enough.
@@ -76,12 +85,10 @@ impl Line {
         reader.spawn(move || read(request, &body, &base, &sender)).context("start a thread to read an answer")?;
         let answer = self.wait(&receiver, deadline, stop, hear);
         // Only a connection whose answer was heard to its end can carry another.
-        match (&answer, receiver.recv_timeout(POLL)) {
-            (Ok(Some(Ok(_))), Err(RecvTimeoutError::Disconnected) | Ok(Piece::End)) => {
-                if let Ok(mut spare) = self.spare.lock() {
-                    spare.push(agent);
-                }
-            }
+        let is_heard = matches!(answer, Ok(Some(Ok(_))))
+            && matches!(receiver.recv_timeout(POLL), Err(RecvTimeoutError::Disconnected) | Ok(Piece::End));
+        match self.spare.lock() {
+            Ok(mut spare) if is_heard => spare.push(agent),
             _ => agent.shutdown(),
         }
         answer
@@ -128,6 +135,7 @@ impl Line {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(self.proxy.clone())
+            .tls_config(self.tls.clone())
             .user_agent(concat!("redgreen/", env!("CARGO_PKG_VERSION")))
             .timeout_resolve(Some(self.limits.connect))
             .timeout_connect(Some(self.limits.connect))
@@ -148,6 +156,9 @@ fn read(request: ureq::RequestBuilder<ureq::typestate::WithBody>, body: &[u8], b
         let kind = match error {
             ureq::Error::Timeout(_) => FaultKind::Timeout,
             ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => FaultKind::BadRequest,
+            // A certificate nobody here trusts: it will be the same the next time.
+            ureq::Error::Tls(_) | ureq::Error::Rustls(_) => FaultKind::BadRequest,
+            ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => FaultKind::BadRequest,
             _ => FaultKind::Network,
         };
         Piece::Failed(Fault::new(kind, format!("{base}: {error}")))
@@ -173,13 +184,30 @@ fn read(request: ureq::RequestBuilder<ureq::typestate::WithBody>, body: &[u8], b
                 false
             }
             Ok(length) => out.send(Piece::Bytes(buffer.get(..length).unwrap_or_default().to_vec())).is_ok(),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => true,
+            Err(error) if error.kind() == ErrorKind::Interrupted => true,
             Err(error) => {
                 out.send(failed(&ureq::Error::from(error))).ok();
                 false
             }
         };
     }
+}
+
+/// The certificates in a file of PEM.
+fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>> {
+    let unusable = |why: &str| {
+        Failure::usage(format!("SSL_CERT_FILE cannot be used: {}", path.display())).evidence(why.to_owned())
+    };
+    let file = File::open(path).map_err(|error| unusable(&error.to_string()))?;
+    let mut text = Vec::new();
+    file.take(CERTIFICATES_BYTES_MAX).read_to_end(&mut text).map_err(|error| unusable(&error.to_string()))?;
+    let found: Vec<_> = parse_pem(&text)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    if found.is_empty() { Err(unusable("it holds no certificate").into()) } else { Ok(found) }
 }
 
 fn late(words: &str) -> Fault {

@@ -1,4 +1,5 @@
-//! redgreen's own share of `redgreen test`: a large suite of tests that do next to nothing, beside the bare runner.
+//! redgreen's own share of `redgreen test`: a large suite of tests that do next to nothing, beside the bare runner; of
+//! cargo, where ten thousand of those take half a second, also tests of a millisecond each.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,6 +12,8 @@ use crate::config::Environment;
 use crate::process::{Program, Stop};
 
 const TESTS_PER_FILE: usize = 100;
+/// The work of a small test, for as long as it takes.
+const A_MILLISECOND: &str = "let begun = std::time::Instant::now(); while begun.elapsed().as_micros() < 1000 {}";
 
 /// A suite of each kind. Ours and the bare runner have a copy each: they would remove or use what the other cached.
 pub(super) fn measures(
@@ -43,8 +46,11 @@ pub(super) fn measures(
     } else {
         tell("nothing of pytest, which is not installed");
     }
+    let bare = Program::new("cargo").args(["test", "--workspace", "--no-fail-fast"]);
     tell(&format!("{tests} tests of cargo"));
-    compare("cargo", Program::new("cargo").args(["test", "--workspace", "--no-fail-fast"]), &cargo(tests))?;
+    compare("cargo", bare.clone(), &cargo(tests, ""))?;
+    tell(&format!("{tests} tests of cargo, a millisecond each"));
+    compare("cargo, 1 ms each", bare, &cargo(tests, A_MILLISECOND))?;
     Ok(measures)
 }
 
@@ -60,10 +66,10 @@ fn pytest(tests: usize) -> Vec<(String, String)> {
     files
 }
 
-fn cargo(tests: usize) -> Vec<(String, String)> {
+fn cargo(tests: usize, work: &str) -> Vec<(String, String)> {
     let manifest = "[package]\nname = \"many\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
     let body = (0..tests).fold(String::new(), |mut text, number| {
-        writeln!(text, "#[test]\nfn test_{number}() {{}}").ok();
+        writeln!(text, "#[test]\nfn test_{number}() {{{work}}}").ok();
         text
     });
     [("Cargo.toml", manifest), ("src/lib.rs", ""), ("tests/many.rs", &body)]
