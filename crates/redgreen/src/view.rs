@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 pub use progress::{moment, notice_line};
-pub use words::{block, brief, clip, cost, count, date, next_line, outcome, title};
+pub use words::{POLICY, block, brief, clip, cost, count, date, next_line, outcome, title};
 
 use crate::failure::Failure;
 

@@ -2,6 +2,7 @@
 //! so that a busy moment of the machine meets all of them; the ratio says more than the milliseconds.
 
 mod crowd;
+mod guards;
 mod parsing;
 mod phases;
 mod suites;
@@ -17,6 +18,8 @@ use crate::config::Environment;
 use crate::failure::Failure;
 use crate::process::{self, Limits, Program, Stop};
 
+/// More than may be sent at once: the guards have to find that out quickly, too.
+const CONTEXT_BYTES: usize = 10_000_000;
 const LIMITS: Limits = Limits { wall: Duration::from_secs(600), output_bytes_max: 16 << 20 };
 
 /// How much time to spend on it.
@@ -143,6 +146,8 @@ pub fn bench(length: Length, environment: &Environment, stop: &Stop, tell: &mut 
     }
     tell("status and history");
     measures.extend(crowd::measures(&crowds, &ours, turns, stop)?);
+    tell("guards on context files");
+    measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
     tell("reading reports");
     measures.extend(parsing::measures(length.report_bytes(), turns));
     measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);
