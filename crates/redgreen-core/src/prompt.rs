@@ -1,13 +1,10 @@
 //! What a model is told: who it is, what it is to do, and the evidence, each part with a limit of its own. The words are
 //! the files beside this one. Every byte is sent again with every request of a turn, so there are few.
 
-mod answer;
 mod header;
 pub mod secret;
 
 use std::fmt::Write as _;
-
-pub use answer::{File, files};
 
 use crate::agent::Assignment;
 use crate::contest::Contest;
@@ -19,6 +16,10 @@ use crate::tool::Kind;
 use crate::tool::digest;
 
 const REQUEST_BYTES_MAX: usize = 16 << 10;
+/// What a specification or a task says beside the request.
+const BRIEF_BYTES_MAX: usize = 64 << 10;
+/// A design, or a context file; the guards let no larger one through.
+const DOCUMENT_BYTES_MAX: usize = 100 << 10;
 const TROUBLE_BYTES_MAX: usize = 6 << 10;
 const DIAGNOSIS_BYTES_MAX: usize = 4 << 10;
 const REPORT_BYTES_MAX: usize = 6 << 10;
@@ -74,6 +75,12 @@ pub fn tools(role: Role) -> Vec<Tool> {
 pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     let mut text = String::new();
     part(&mut text, "Request", &assignment.request, REQUEST_BYTES_MAX);
+    if let Some(brief) = &assignment.brief {
+        part(&mut text, "Brief", &brief.told(), BRIEF_BYTES_MAX);
+        for document in brief.design.iter().chain(&brief.context) {
+            file(&mut text, &document.path, &document.text, DOCUMENT_BYTES_MAX);
+        }
+    }
     if let Some(test) = &assignment.current {
         part(&mut text, "Behaviour", &test.description, REQUEST_BYTES_MAX);
         writeln!(text, "Test file: {}\nCode file: {}", test.test_file, test.impl_file).ok();

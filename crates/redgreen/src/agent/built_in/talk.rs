@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use redgreen_core::agent::{Failure, Said, Turn};
+use redgreen_core::brief::blocks;
 use redgreen_core::model::{Block, Delta, Fault, FaultKind, Message, Reply, Request, Stop};
 use redgreen_core::policy::Spent;
 use redgreen_core::prompt::{self, Earlier, Evidence, secret};
@@ -243,7 +244,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     /// A model that calls no tool is done, or is reminded once of what it is there for.
     fn stopped(&mut self, request: &mut Request, mut blocks: Vec<Block>, said: String) -> Next {
         if Kind::of(self.orders.assignment.role).contains(&Kind::Write) && !self.bench.edited {
-            for file in prompt::files(&said) {
+            for file in blocks::blocks(&said) {
                 let wrote = self.bench.write(&file.path, &file.content);
                 self.minutes.tool("Write", &file.path, &wrote);
             }
