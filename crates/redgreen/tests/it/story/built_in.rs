@@ -288,3 +288,22 @@ fn memory_kb(process: u32) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
+
+#[test]
+fn a_recorded_run_is_played_back_without_a_server() {
+    let server = Server::answering(adder);
+    let story = with_model(&server, Wire::Anthropic);
+    let cassette = story.place("exchanges.jsonl").display().to_string();
+    let settings = |key: &str| {
+        story.file("redgreen.toml", &format!("backoff = 0.0\n[model]\n{key} = {cassette:?}\n"));
+        story.commit(key);
+    };
+    settings("record");
+    story.redgreen("run \"an adder\"").exits(3);
+    story.redgreen("abort").exits(0);
+    let recorded = std::fs::read_to_string(&cassette).unwrap();
+    assert!(recorded.lines().count() == 7 && !recorded.contains("sk-ant-test"), "{recorded}");
+    drop(server);
+    settings("replay");
+    story.redgreen("run \"an adder\"").exits(3);
+}
