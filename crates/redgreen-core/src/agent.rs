@@ -4,7 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::brief::TestCase;
+use crate::brief::{Brief, TestCase};
 use crate::phase::{Phase, Role};
 
 /// One turn's orders, complete: the agent has no memory of earlier turns.
@@ -19,6 +19,9 @@ pub struct Assignment {
     /// 1 for the first try of the phase.
     pub attempt: u32,
     pub request: String,
+    /// What the specification, task or design says beside the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<Box<Brief>>,
     pub current: Option<TestCase>,
     pub completed: Vec<String>,
     pub pending: Vec<String>,

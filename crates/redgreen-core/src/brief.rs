@@ -1,13 +1,259 @@
-//! What to build, whichever front door it came through.
+//! What to build, whichever front door it came through: a sentence, a specification, a design with context files, or a
+//! task of another tool's planner.
+
+pub mod blocks;
+pub mod design;
+pub mod node;
+pub mod spec;
+pub mod task;
+mod told;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The user's wish.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+pub use node::Fault;
+
+/// The user's wish. Everything but the request is empty where the door does not ask for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Brief {
-    /// The feature request, as the user wrote it.
+    /// The feature request, as the user wrote it; of a file, what it says the feature is.
     pub request: String,
+    #[serde(skip_serializing_if = "Door::is_request")]
+    pub door: Door,
+    /// `spec_id`, the number of the issue, or the id of the task.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<Component>,
+    /// All of them are written before any code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub test_cases: Vec<Case>,
+    /// How many tests have to be written, where the file says a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_count: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acceptance_criteria: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub implementation_order: Vec<OrderStep>,
+    /// What a task says about each phase.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseOrders>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub implementation_scope: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub focus_paths: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pre_analysis: Vec<String>,
+    /// The design document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub design: Option<Document>,
+    /// Files of the project that every agent is shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<Document>,
+    /// Command lines that have to end well before GREEN is accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub convergence: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_coverage: Option<Target>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// Whether an agent of ours works, or the phases go to an external one, and in which session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Execution>,
+}
+
+/// How the wish came in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Door {
+    #[default]
+    Request,
+    Spec,
+    Design,
+    Task,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Component {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_path: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(skip_serializing_if = "Interface::is_empty")]
+    pub interface: Interface,
+    /// The components that have to be there first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Interface {
+    pub methods: Vec<Method>,
+}
+
+impl Interface {
+    fn is_empty(&self) -> bool {
+        self.methods.is_empty()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Method {
+    pub signature: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// A test as a file asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Case {
+    pub id: String,
+    pub description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub component: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub given: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub when: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub then: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderStep {
+    pub step: String,
+    pub description: String,
+}
+
+/// What a task says about one phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseOrders {
+    pub phase: crate::phase::Phase,
+    pub description: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<String>,
+}
+
+/// A text file of the project.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// From the project's root.
+    pub path: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Execution {
+    pub method: ExecutionMethod,
+    /// The name of the session, for whoever takes it up later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub strategy: Strategy,
+    /// The sessions to go on from; several to merge them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resume_from: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExecutionMethod {
+    #[default]
+    Agent,
+    Cli,
+}
+
+/// How a session of an external agent begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    #[default]
+    New,
+    Resume,
+    Fork,
+    MergeFork,
+}
+
+/// A share of lines that tests have to reach, such as `>=85%`. In hundredths of a percent: exact, and comparable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Target(u32);
+
+impl Target {
+    const HUNDREDTHS: u32 = 100;
+    const MAX: u32 = 100 * Self::HUNDREDTHS;
+
+    /// Reads `>=85%`, `85%`, `85` and `85.5 %`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits =
+            text.trim().trim_start_matches(">=").trim_start_matches('≥').trim().trim_end_matches('%').trim_end();
+        let (whole, rest) = digits.split_once('.').unwrap_or((digits, "0"));
+        let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !all_digits(whole) || !all_digits(rest) || rest.len() > 2 {
+            return None;
+        }
+        let rest: u32 = format!("{rest:0<2}").parse().ok()?;
+        let value = whole.parse::<u32>().ok()?.checked_mul(Self::HUNDREDTHS)?.checked_add(rest)?;
+        (value <= Self::MAX).then_some(Self(value))
+    }
+
+    /// Whether so many lines of so many are enough.
+    pub fn is_met(self, hit: usize, found: usize) -> bool {
+        let wide = |count: usize| u128::try_from(count).unwrap_or(u128::MAX);
+        wide(hit).saturating_mul(u128::from(Self::MAX)) >= wide(found).saturating_mul(u128::from(self.0))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / Self::HUNDREDTHS, self.0 % Self::HUNDREDTHS);
+        match rest {
+            0 => write!(out, ">={whole}%"),
+            rest if rest % 10 == 0 => write!(out, ">={whole}.{}%", rest / 10),
+            rest => write!(out, ">={whole}.{rest:02}%"),
+        }
+    }
+}
+
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        target.to_string()
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("expected a share such as >=85%")
+    }
+}
+
+impl Door {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_request(&self) -> bool {
+        *self == Door::Request
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Door::Request => "request",
+            Door::Spec => "spec",
+            Door::Design => "design",
+            Door::Task => "task",
+        }
+    }
 }
 
 /// How commits that add behaviour are named.
@@ -18,6 +264,73 @@ pub enum Kind {
 }
 
 impl Brief {
+    /// A plain feature request.
+    pub fn of(request: impl Into<String>) -> Self {
+        Self { request: request.into(), ..Self::default() }
+    }
+
+    /// Whether there is more to it than the request.
+    pub fn is_more(&self) -> bool {
+        self.door != Door::Request || !self.context.is_empty()
+    }
+
+    /// What fits in a note: the paths of files, not what they hold.
+    #[must_use]
+    pub fn without_texts(&self) -> Self {
+        let path = |document: &Document| Document { path: document.path.clone(), text: String::new() };
+        Self {
+            design: self.design.as_ref().map(path),
+            context: self.context.iter().map(path).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// What all tests of the file are about, where they are written at once; `None` where a planner picks one by one.
+    pub fn batch(&self) -> Option<TestCase> {
+        match self.door {
+            Door::Request | Door::Design => None,
+            Door::Spec | Door::Task => {
+                let code = self.components.iter().find_map(|component| component.file_path.clone());
+                let focus = || self.focus_paths.first().cloned();
+                Some(TestCase {
+                    description: self.request.lines().next().unwrap_or_default().to_owned(),
+                    test_file: String::new(),
+                    impl_file: code.or_else(focus).unwrap_or_default(),
+                })
+            }
+        }
+    }
+
+    /// The words of each test that is asked for.
+    pub fn case_names(&self) -> Vec<String> {
+        self.test_cases.iter().map(Case::name).collect()
+    }
+
+    /// All that is said about the feature, for whoever has to know which names belong to it.
+    pub fn words(&self) -> String {
+        let mut words = vec![self.request.as_str()];
+        for component in &self.components {
+            words.extend([component.name.as_str(), component.description.as_str()]);
+            words.extend(component.file_path.as_deref());
+            words.extend(
+                component.interface.methods.iter().flat_map(|method| [method.signature.as_str(), &method.description]),
+            );
+        }
+        for case in &self.test_cases {
+            words.extend([case.description.as_str(), &case.given, &case.when, &case.then]);
+        }
+        words.extend(self.acceptance_criteria.iter().map(String::as_str));
+        words.extend(self.implementation_order.iter().map(|step| step.description.as_str()));
+        for orders in &self.phases {
+            words.push(&orders.description);
+            words.extend(orders.actions.iter().map(String::as_str));
+        }
+        words.extend(self.implementation_scope.iter().chain(&self.focus_paths).map(String::as_str));
+        words.extend(self.design.as_ref().map(|design| design.text.as_str()));
+        words.retain(|word| !word.is_empty());
+        words.join("\n")
+    }
+
     /// A request that opens with a word for mending is a fix; everything else is a feature.
     pub fn kind(&self) -> Kind {
         const MENDING: [&str; 5] = ["fix", "fixes", "bug", "bugfix", "repair"];
@@ -44,6 +357,13 @@ impl Brief {
     }
 }
 
+impl Case {
+    /// As lists and reports call it.
+    pub fn name(&self) -> String {
+        if self.id.is_empty() { self.description.clone() } else { format!("{}: {}", self.id, self.description) }
+    }
+}
+
 /// One test of the list, as the planner names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,7 +378,7 @@ mod tests {
     use super::*;
 
     fn brief(request: &str) -> Brief {
-        Brief { request: request.to_owned() }
+        Brief::of(request)
     }
 
     #[test]
@@ -72,6 +392,26 @@ mod tests {
         ] {
             assert_eq!(brief(request).slug(), slug, "{request}");
         }
+    }
+
+    #[test]
+    fn a_share_of_lines_is_read_as_people_write_it() {
+        for (text, shown) in [
+            (">=85%", Some(">=85%")),
+            ("85", Some(">=85%")),
+            (" >= 85.5 % ", Some(">=85.5%")),
+            ("≥100%", Some(">=100%")),
+            ("0.25%", Some(">=0.25%")),
+            ("101%", None),
+            ("-1%", None),
+            ("85.123", None),
+            ("most", None),
+            ("", None),
+        ] {
+            assert_eq!(Target::parse(text).map(String::from).as_deref(), shown, "{text}");
+        }
+        let target = Target::parse("85%").unwrap();
+        assert!(target.is_met(85, 100) && target.is_met(0, 0) && !target.is_met(84, 100));
     }
 
     #[test]

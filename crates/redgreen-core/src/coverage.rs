@@ -53,6 +53,17 @@ impl Coverage {
         self.files.values().map(FileCoverage::hit).sum()
     }
 
+    /// What is known of some files. Tools write paths from the root or from somewhere above, so the ends are compared.
+    pub fn of_files(&self, paths: &[String]) -> Coverage {
+        let is_one = |known: &str| {
+            paths.iter().any(|path| {
+                known.strip_suffix(path.as_str()).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+            })
+        };
+        let named = self.files.iter().filter(|(known, _)| is_one(known));
+        Coverage { files: named.map(|(path, file)| (path.clone(), file.clone())).collect() }
+    }
+
     /// `None` when there is nothing to reach.
     #[expect(clippy::cast_precision_loss, reason = "a ratio of line counts")]
     pub fn percent(&self) -> Option<f64> {

@@ -91,6 +91,9 @@ pub enum Event {
     },
     Linted {
         findings: Vec<String>,
+        /// The task's own criteria that are not met.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        criteria: Vec<String>,
         took_ms: u64,
     },
     Paused,

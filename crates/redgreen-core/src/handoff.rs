@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Trouble;
-use crate::brief::TestCase;
+use crate::brief::{Brief, TestCase};
 use crate::phase::Phase;
 use crate::policy::Spent;
 use crate::report::Counts;
@@ -55,6 +55,9 @@ pub struct RunFacts {
     /// The branch it works on.
     pub branch: String,
     pub agent: String,
+    /// What the specification, task or design says beside the request; texts of files are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<Box<Brief>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,8 @@
 #![deny(clippy::indexing_slicing, clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod artifact;
+pub mod batch;
 pub mod brief;
 pub mod change;
 pub mod contest;
@@ -15,6 +17,7 @@ pub mod coverage;
 pub mod event;
 pub mod format;
 pub mod framework;
+pub mod guard;
 pub mod handoff;
 pub mod judge;
 pub mod model;
@@ -24,6 +27,7 @@ pub mod prompt;
 pub mod report;
 pub mod state;
 pub mod step;
+pub mod summary;
 pub mod syntax;
 pub mod task;
 pub mod test_list;

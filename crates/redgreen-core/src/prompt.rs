@@ -19,6 +19,9 @@ use crate::tool::Kind;
 use crate::tool::digest;
 
 const REQUEST_BYTES_MAX: usize = 16 << 10;
+const BRIEF_BYTES_MAX: usize = 64 << 10;
+/// The guards let no larger one through.
+const DOCUMENT_BYTES_MAX: usize = 100 << 10;
 const TROUBLE_BYTES_MAX: usize = 6 << 10;
 const DIAGNOSIS_BYTES_MAX: usize = 4 << 10;
 const REPORT_BYTES_MAX: usize = 6 << 10;
@@ -74,6 +77,12 @@ pub fn tools(role: Role) -> Vec<Tool> {
 pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     let mut text = String::new();
     part(&mut text, "Request", &assignment.request, REQUEST_BYTES_MAX);
+    if let Some(brief) = &assignment.brief {
+        part(&mut text, "Brief", &brief.told(assignment.role), BRIEF_BYTES_MAX);
+        for document in brief.design.iter().chain(&brief.context) {
+            file(&mut text, &document.path, &document.text, DOCUMENT_BYTES_MAX);
+        }
+    }
     if let Some(test) = &assignment.current {
         part(&mut text, "Behaviour", &test.description, REQUEST_BYTES_MAX);
         writeln!(text, "Test file: {}\nCode file: {}", test.test_file, test.impl_file).ok();

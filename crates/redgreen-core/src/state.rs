@@ -114,6 +114,8 @@ pub struct Attempt {
     /// What the worktree holds.
     pub tree: String,
     pub best: Option<Best>,
+    /// The code is right, and its tests do not reach enough of it: more are being written.
+    pub covering: Option<Covering>,
     seen: Vec<String>,
     failing: Vec<String>,
     same_failures: u32,
@@ -125,6 +127,13 @@ pub struct Attempt {
 pub struct Best {
     pub tree: String,
     pub standing: Standing,
+}
+
+/// A state of GREEN that lacks nothing but tests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Covering {
+    pub tree: String,
+    pub report: Option<Kept>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -200,7 +209,7 @@ impl State {
     /// The state after a run's first event.
     pub fn begin(event: &Event) -> Result<Self, Illegal> {
         if let Event::Started { run } = event {
-            return Ok(Self::new(run, &run.base, Situation::Measuring { then: Phase::Plan }));
+            return Ok(Self::started(run));
         }
         if let Event::Adopted { run, head, handoff } = event {
             return Ok(Self::adopted(run, head, handoff));
@@ -306,6 +315,18 @@ impl State {
             lint_before: Vec::new(),
             reports: 0,
         }
+    }
+
+    /// A file that lists its tests is the plan: they are all written first.
+    fn started(run: &Run) -> Self {
+        let batch = run.brief.batch();
+        let then = if batch.is_some() { Phase::Red } else { Phase::Plan };
+        let mut state = Self::new(run, &run.base, Situation::Measuring { then });
+        if batch.is_some() {
+            state.progress.current = batch;
+            state.progress.pending = run.brief.case_names();
+        }
+        state
     }
 
     fn adopted(run: &Run, head: &Mark, handoff: &Handoff) -> Self {
@@ -490,6 +511,13 @@ pub(crate) fn role_of(phase: Phase) -> Role {
         Phase::Red => Role::Test,
         Phase::Green => Role::Implementing,
         Phase::Refactor => Role::Refactor,
+    }
+}
+
+impl Attempt {
+    /// Who is asked: tests are the test agent's work, in GREEN too.
+    pub(crate) fn role(&self, phase: Phase) -> Role {
+        if self.covering.is_some() { Role::Test } else { role_of(phase) }
     }
 }
 

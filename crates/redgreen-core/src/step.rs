@@ -6,7 +6,7 @@ use crate::event::Outcome;
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
-use crate::state::{Acceptance, Attempt, Ending, Reverting, Situation, Stage, State, role_of};
+use crate::state::{Acceptance, Attempt, Ending, Reverting, Situation, Stage, State};
 use crate::verdict::Code;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +124,7 @@ impl Step {
 fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
     match stage {
         Stage::Pausing { ms } => Step::Pause { ms: *ms },
-        Stage::Asking => ask(state, phase, attempt, role_of(phase)),
+        Stage::Asking => ask(state, phase, attempt, attempt.role(phase)),
         Stage::Diagnosing => ask(state, phase, attempt, Role::Diagnosis),
         Stage::Spent { what } => leave(Outcome::BudgetSpent { what: what.clone() }),
         Stage::Unable { trouble } => leave(Outcome::AgentUnusable { trouble: trouble.clone() }),
@@ -179,6 +179,7 @@ fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
         turn: state.turns.get(&role).copied().unwrap_or(0),
         attempt: attempt.retries + attempt.iteration + 1,
         request: state.run.brief.request.clone(),
+        brief: state.run.brief.is_more().then(|| Box::new(state.run.brief.clone())),
         current: progress.current.clone(),
         completed: progress.completed.clone(),
         pending: progress.pending.clone(),
@@ -269,6 +270,7 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
             target: state.run.target.clone(),
             branch: state.run.branch.clone(),
             agent: state.run.agent.clone(),
+            brief: state.run.brief.is_more().then(|| Box::new(state.run.brief.without_texts())),
         },
         verdict: acceptance.map(|acceptance| Ruling::from(&acceptance.verdict)),
         tests: progress.accepted.as_ref().map(|report| report.counts),

@@ -165,6 +165,9 @@ vocabulary! {
     RedFlaky "red.flaky" Test
         "the new test fails at one time and passes at another" "write a test whose result does not change by itself";
 
+    RedWrongCount "red.wrong_count" Test
+        "the number of new tests is not the one that is asked for" "write every test case that is asked for, once";
+
     GreenPasses "green.passes" Nobody
         "every test of the run passes, and none is missing" "improve the code, or leave it";
     GreenStillFailing "green.still_failing" Code
@@ -195,6 +198,8 @@ vocabulary! {
         "a human compares both texts, then rolls back to write the test anew, resumes (the test stands) or aborts";
     GreenTimedOut "green.timed_out" Code
         "the suite did not end within its time limit" "make the code end";
+    GreenCoverage "green.coverage" Test
+        "the tests reach fewer lines of the new code than is asked for" "add tests for the lines that are not reached";
     GreenLint "green.lint" Code
         "the project's linter finds something it did not find before" "correct what it says";
 
@@ -221,6 +226,8 @@ vocabulary! {
     RefactorLint "refactor.lint" Code
         "the project's linter finds something it did not find before" "correct what it says";
 
+    TaskCriteria "task.criteria" Code
+        "a command that has to end well by the task's own criteria ends with an error" "make it end well";
     EnvironmentChanged "environment.changed" Code
         "installed packages or tools are not what they were before the work, and no manifest says why"
         "put the environment back, or declare the dependency";
@@ -261,6 +268,11 @@ impl Verdict {
     /// A human has to decide between a test and the brief.
     pub fn is_contest(&self) -> bool {
         self.first().is_some_and(|reason| reason.code == Code::GreenContested)
+    }
+
+    /// Nothing is wrong but that more tests are needed.
+    pub fn lacks_coverage(&self) -> bool {
+        self.decision == Decision::Refused && self.reasons.iter().all(|reason| reason.code == Code::GreenCoverage)
     }
 
     /// All reasons, a line each, as they are told to the next try.

@@ -2,6 +2,9 @@
 
 mod about;
 mod bench;
+mod brief;
+mod config;
+mod context;
 mod decide;
 mod demo;
 mod doctor;
@@ -9,15 +12,18 @@ mod history;
 mod init;
 mod judge;
 mod repair_notes;
+mod report;
 mod resume;
 mod rollback;
 mod run;
 mod salvage;
+mod schema;
 mod status;
 mod test;
+mod trust;
 mod why;
 
-use std::io::IsTerminal;
+use std::io::{self, BufRead, IsTerminal};
 use std::panic;
 use std::path::PathBuf;
 use std::thread;
@@ -67,6 +73,9 @@ struct Cli {
     /// Say nothing on the way to the answer
     #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     quiet: bool,
+    /// Run the commands that this project's settings name, without asking (environment: REDGREEN_TRUST=1)
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    trust: bool,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -91,6 +100,12 @@ enum Verb {
     Salvage(salvage::Args),
     RepairNotes(repair_notes::Args),
     Judge(judge::Args),
+    Report(report::Args),
+    Brief(brief::Args),
+    Context(context::Args),
+    Schema(schema::Args),
+    Config(config::Args),
+    Trust(trust::Args),
     Init(init::Args),
     Test(test::Args),
     Doctor(doctor::Args),
@@ -145,7 +160,8 @@ pub fn main() -> i32 {
 fn perform(cli: Cli, printer: Printer) -> Result<Code> {
     let stop = Stop::default();
     listen(&stop)?;
-    let environment = Environment::read()?;
+    let mut environment = Environment::read()?;
+    environment.trust |= cli.trust;
     let folder = match cli.directory.or_else(|| environment.project_root.clone()) {
         Some(folder) => folder,
         None => std::env::current_dir().context("find the current folder")?,
@@ -163,6 +179,12 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Salvage(args) => args.perform(&desk),
         Verb::RepairNotes(args) => args.perform(&desk),
         Verb::Judge(args) => args.perform(&desk),
+        Verb::Report(args) => args.perform(&desk),
+        Verb::Brief(args) => args.perform(&desk),
+        Verb::Context(args) => args.perform(&desk),
+        Verb::Schema(args) => args.perform(&desk),
+        Verb::Config(args) => args.perform(&desk),
+        Verb::Trust(args) => args.perform(&desk),
         Verb::Init(args) => args.perform(&desk),
         Verb::Test(args) => args.perform(&desk),
         Verb::Doctor(args) => args.perform(&desk),
@@ -178,10 +200,30 @@ impl Desk {
         ops::open(&self.folder, self.environment.clone(), &self.stop)
     }
 
+    /// The same for a verb that runs the project's commands: the user has to have agreed to them, and is asked.
+    fn trusted_project(&self) -> Result<Project> {
+        let project = self.project()?;
+        let (root, environment) = (&project.git.root, &project.environment);
+        let trust = ops::trust::look(root, environment)?;
+        let here = !self.printer.json && io::stdin().is_terminal() && io::stderr().is_terminal();
+        if !trust.trusted && here {
+            self.printer
+                .talk(&format!("this project names commands that redgreen would run:\n{}", trust::words(&trust)));
+            self.printer.talk("run them? [yes/no] ");
+            let mut line = String::new();
+            io::stdin().lock().read_line(&mut line).context("read the answer")?;
+            if line.trim() == "yes" {
+                ops::trust::agree(root, environment)?;
+            }
+        }
+        ops::trust::check(root, environment)?;
+        Ok(project)
+    }
+
     /// Watches a run: lines for a person on stderr, or the journal's own lines on stdout.
     fn watch(&self) -> impl FnMut(Sight<'_>) {
         let printer = self.printer;
-        let mut live = view::Live::new(std::io::stderr().is_terminal());
+        let mut live = view::Live::new(io::stderr().is_terminal());
         move |sight: Sight<'_>| match sight {
             Sight::Line(line, _) if printer.json => printer.json_line(line),
             Sight::Line(line, state) => printer.talk(&(live.end() + &view::moment(line, state))),

@@ -1,7 +1,7 @@
-//! Where settings come from: `redgreen.toml` in the project, the environment, the command line; the later one wins.
-//! The only place that reads the environment. `tdd.properties`, where a project has one, is read for what the first
-//! does not say.
+//! Where settings come from: files (`layers`), the environment, the command line; the later one wins. The only place that
+//! reads the environment.
 
+pub mod layers;
 mod models;
 mod properties;
 
@@ -20,7 +20,6 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::process::Program;
 pub use models::{Models, Secret};
-use properties::Properties;
 
 /// The project's own settings, from its root.
 pub const FILE: &str = "redgreen.toml";
@@ -110,6 +109,8 @@ pub struct Test {
     pub report: Option<String>,
     pub format: Option<Format>,
     pub fence: Fence,
+    /// A larger share of new tests that pass at once is worth a warning, where all are written at once.
+    pub max_pass_ratio: Option<f64>,
     /// How many faults are put into the changed lines, to see whether the tests notice; 0 for none.
     pub mutants: Option<usize>,
 }
@@ -198,6 +199,11 @@ pub struct Environment {
     pub kill_at: Option<String>,
     pub path: Option<OsString>,
     pub home: Option<PathBuf>,
+    /// The user's folder for settings, and that for what programs remember.
+    pub settings: Option<PathBuf>,
+    pub state: Option<PathBuf>,
+    /// The user trusts the project's commands, without being asked.
+    pub trust: bool,
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
     /// The names of variables that hold credentials, by what they are called; programs an agent starts do not get them.
@@ -212,6 +218,7 @@ impl Environment {
         let path = |name: &str| text(name).map(PathBuf::from);
         let home = directories::BaseDirs::new().map(|known| known.home_dir().to_owned());
         let in_home = |name: &str| home.as_ref().map(|home| home.join(name));
+        let (settings, state) = layers::own_folders();
         let max_retries = match text("TDD_MAX_RETRIES") {
             None => None,
             Some(value) => Some(value.to_str().and_then(|value| value.trim().parse().ok()).ok_or_else(|| {
@@ -229,6 +236,9 @@ impl Environment {
             virtual_env: path("VIRTUAL_ENV"),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),
             path: text("PATH"),
+            settings,
+            state,
+            trust: text("REDGREEN_TRUST").is_some_and(|value| value == "1"),
             cargo_home: path("CARGO_HOME").or_else(|| in_home(".cargo")),
             rustup_home: path("RUSTUP_HOME").or_else(|| in_home(".rustup")),
             home,
@@ -244,34 +254,21 @@ impl Environment {
 }
 
 impl File {
-    /// The project's file; without one, every default holds.
-    pub fn read(project: &Path) -> Result<Self> {
-        let file = text(project, FILE)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(&text))?;
-        file.or(&text(project, properties::FILE)?.map(|text| Properties::parse(&text)).unwrap_or_default())
-    }
-
-    /// Takes from `tdd.properties` what this file does not say.
-    fn or(mut self, properties: &Properties) -> Result<Self> {
-        self.test.command = self.test.command.or_else(|| properties.get("test.command").map(str::to_owned));
-        if let Some(seconds) = properties.get("bash.timeout") {
-            let seconds = seconds.trim().parse().map_err(|_| {
-                let place = properties::FILE;
-                Failure::usage(format!("bash.timeout in {place} is {seconds:?}; it has to be a number of seconds"))
-                    .next(format!("correct bash.timeout in {place}"))
-            })?;
-            for timeout in [&mut self.timeout.red, &mut self.timeout.green, &mut self.timeout.bash] {
-                timeout.get_or_insert(seconds);
-            }
-        }
-        Ok(self)
+    /// What all files together say; without any, every default holds.
+    pub fn read(project: &Path, environment: &Environment) -> Result<Self> {
+        layers::merged(&layers::layers(project, environment)?)
     }
 
     pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_named(FILE, text)
+    }
+
+    fn parse_named(name: &str, text: &str) -> Result<Self> {
         toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
             let (line, column) = place(text, error.span().map_or(0, |span| span.start));
-            Failure::usage(format!("{FILE} cannot be used"))
-                .evidence(format!("{FILE}:{line}:{column}: {}", complaint(error.message())))
-                .next(format!("correct {FILE}; `redgreen init --print` shows every setting"))
+            Failure::usage(format!("{name} cannot be used"))
+                .evidence(format!("{name}:{line}:{column}: {}", complaint(error.message())))
+                .next(format!("correct {name}; `redgreen init --print` shows every setting"))
                 .into()
         })
     }
@@ -303,12 +300,23 @@ impl File {
             }
             policy.iterations_max = iterations;
         }
+        if let Some(ratio) = self.test.max_pass_ratio {
+            policy.pass_percent_max = percent(ratio)?;
+        }
         policy.budget = Budget {
             tokens: self.budget.tokens,
             microdollars: self.budget.usd.map(|usd| microdollars(usd, "budget.usd")).transpose()?,
             work_ms: self.budget.seconds.map(|seconds| milliseconds(seconds, "budget.seconds")).transpose()?,
         };
         Ok(policy)
+    }
+
+    /// The command lines these settings have run, by their keys.
+    pub fn commands(&self) -> Vec<(&'static str, String)> {
+        let test = self.test.command.iter().map(|line| ("test.command", line.clone()));
+        let setup = self.worktree.setup.iter().map(|line| ("worktree.setup", line.clone()));
+        let lint = self.lint.commands.iter().flatten().map(|line| ("lint.commands", line.clone()));
+        test.chain(setup).chain(lint).collect()
     }
 
     /// The linters to run: as configured, or those whose configuration the project has and which are installed.
@@ -413,6 +421,17 @@ pub fn microdollars(usd: f64, name: &str) -> Result<u64> {
     in_range(usd, name, "dollars")?;
     // A dollar has as many microdollars as a second has microseconds, and Duration converts without a bare cast.
     Ok(u64::try_from(Duration::from_secs_f64(usd).as_micros()).unwrap_or(u64::MAX))
+}
+
+/// A share from 0 to 1 as whole percent.
+fn percent(ratio: f64) -> Result<u32> {
+    if !(0.0..=1.0).contains(&ratio) {
+        return Err(Failure::usage(format!("test.max-pass-ratio is {ratio}; it has to be from 0 to 1"))
+            .next("correct test.max-pass-ratio; redgreen config says where it stands")
+            .into());
+    }
+    // Seconds have as many milliseconds as a whole has thousandths, and Duration converts without a bare cast.
+    Ok(u32::try_from((Duration::from_secs_f64(ratio).as_millis() + 5) / 10).unwrap_or(100))
 }
 
 fn in_range(value: f64, name: &str, unit: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 //! intent is journalled before the effect and the event after it; every effect may be done again, so a run that was
 //! killed in between goes on as if nothing had happened.
 
+mod batching;
 mod judging;
 mod landing;
 mod stale;

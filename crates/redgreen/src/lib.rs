@@ -7,6 +7,7 @@ pub mod config;
 pub mod engine;
 pub mod failure;
 pub mod git;
+pub mod guard;
 pub mod journal;
 pub mod ops;
 pub mod process;

@@ -2,6 +2,9 @@
 //! nothing.
 
 pub mod bench;
+pub mod brief;
+pub mod config;
+pub mod context;
 pub mod decide;
 pub mod demo;
 pub mod doctor;
@@ -10,12 +13,15 @@ pub mod history;
 pub mod init;
 pub mod judge;
 pub mod notes;
+pub mod report;
 pub mod resume;
 pub mod rollback;
 pub mod run;
 pub mod salvage;
+pub mod schema;
 pub mod status;
 pub mod test;
+pub mod trust;
 pub mod why;
 
 use std::fs;
@@ -28,7 +34,7 @@ use redgreen_core::state::State;
 
 use crate::agent::Team;
 use crate::agent::choice::{Choice, Ground};
-use crate::config::{self, Environment, File};
+use crate::config::{Environment, File, worktree_root};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
 use crate::git::Git;
@@ -49,8 +55,8 @@ pub struct Stopped {
 /// Opens the repository that holds `start`, with its settings.
 pub fn open(start: &Path, environment: Environment, stop: &Stop) -> Result<Project> {
     let git = Git::open(start)?;
-    let file = File::read(&git.root)?;
-    let workshop = Project::workshop(&config::worktree_root(&file, &environment)?, &git);
+    let file = File::read(&git.root, &environment)?;
+    let workshop = Project::workshop(&worktree_root(&file, &environment)?, &git);
     let store = Store::new(&git.common_dir);
     Ok(Project { git, store, file, environment, workshop, stop: stop.clone() })
 }

@@ -21,6 +21,7 @@ use anyhow::Result;
 use redgreen_core::change::{Change, Class, Kind};
 use redgreen_core::control::reworked::{Reworked, reworked};
 use redgreen_core::control::{Control, Material, Tree};
+use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::command::Command;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::{self, Evidence};
@@ -107,6 +108,8 @@ pub struct Tried {
     pub change: Change,
     /// What the next phase is compared with.
     pub report: Report,
+    /// What the candidate's own run showed, as it is.
+    pub shown: Report,
     pub surroundings: Seen,
     /// How the tests were fenced in.
     pub fence: String,
@@ -139,6 +142,14 @@ pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Reme
     Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
 }
 
+/// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.
+pub fn cover(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Option<Coverage>> {
+    let mut court = Court::open(ground, tree, tree, timeout)?;
+    let coverage = court.cover();
+    court.close()?;
+    coverage
+}
+
 impl<'a> Court<'a> {
     fn try_candidate<'scope, 'env>(
         &mut self,
@@ -164,7 +175,7 @@ impl<'a> Court<'a> {
         if charge.phase == Phase::Refactor && change.paths.is_empty() {
             let verdict =
                 judge::judge(charge.phase, Evidence { change: &change, before: &before, after: &before, targets: &[] });
-            return Ok(self.tried(verdict, change, before));
+            return Ok(self.tried(verdict, change, before.clone(), before));
         }
         let reading = Reading::of(self.ground.git, charge)?;
         let reworked = match charge.phase {
@@ -226,9 +237,9 @@ impl<'a> Court<'a> {
         }
         let report = match verdict.decision {
             Decision::Accepted => judge::carry(&known, &after),
-            Decision::Refused | Decision::Undecided => after,
+            Decision::Refused | Decision::Undecided => after.clone(),
         };
-        Ok(self.tried(verdict, change, report))
+        Ok(self.tried(verdict, change, report, after))
     }
 
     /// The questions that GREEN will be asked, as far as what RED left tells them already.
@@ -254,13 +265,14 @@ impl<'a> Court<'a> {
         Ok((judge::carry(&older, &base), targets))
     }
 
-    fn tried(&self, verdict: Verdict, change: Change, report: Report) -> Tried {
+    fn tried(&self, verdict: Verdict, change: Change, report: Report, shown: Report) -> Tried {
         let fence = self.room.fence(&self.sandbox, Network::Loopback);
         let fence = self.sandbox.held(&fence).to_string();
         Tried {
             verdict,
             change,
             report,
+            shown,
             surroundings: self.surroundings.clone(),
             fence,
             tests: Duration::ZERO,

@@ -451,8 +451,11 @@ fn what_is_not_honest_work_is_refused() {
     check(REFUSED);
 }
 
-/// What no report shows: the controls, the examples and the agent's word find it.
+/// What no report shows: the controls, the examples, the brief and the agent's word find it.
 const CONTROLS: &[Code] = &[
+    Code::RedWrongCount,
+    Code::GreenCoverage,
+    Code::TaskCriteria,
     Code::RedUnrelatedSymbol,
     Code::RedNoCall,
     Code::RedNoAssertion,

@@ -1,7 +1,8 @@
 //! The recovery table: what follows when an agent fails or its work is not accepted.
 
-use super::{Acceptance, Attempt, Best, Reverting, Situation, Stage, State};
+use super::{Acceptance, Attempt, Best, Covering, Reverting, Situation, Stage, State};
 use crate::agent::{Failure, Trouble};
+use crate::event::Kept;
 use crate::phase::Phase;
 use crate::policy::Policy;
 use crate::verdict::{Code, Reason, Verdict};
@@ -100,6 +101,10 @@ impl State {
             let holds = attempt.tree.clone();
             return self.gave_up(Phase::Green, attempt, trouble, &holds, at);
         }
+        if let Some(covering) = &attempt.covering {
+            let stage = restored(&covering.tree.clone(), &attempt.tree, Stage::Asking);
+            return Situation::Working { phase: Phase::Green, attempt, stage };
+        }
         let best = attempt.best.as_ref();
         let worse = verdict.standing.is_none_or(|standing| best.is_some_and(|best| standing < best.standing));
         // Code that does not build says nothing of how good it is; what it lacks is told, and the edits stay.
@@ -116,6 +121,27 @@ impl State {
             }
         };
         Situation::Working { phase: Phase::Green, attempt, stage }
+    }
+
+    /// The code passes, and the tests reach too little of it: the test agent is asked for more, not the coder.
+    pub(super) fn uncovered(
+        &self,
+        mut attempt: Attempt,
+        verdict: &Verdict,
+        report: Option<&Kept>,
+        at: i64,
+    ) -> Situation {
+        let trouble = told(verdict);
+        attempt.iteration += 1;
+        attempt.trouble = Some(trouble.clone());
+        attempt.diagnosis = None;
+        if attempt.iteration >= self.run.policy.iterations_max {
+            let message = format!("{} iterations are used up\n{}", attempt.iteration, trouble.message);
+            let holds = attempt.tree.clone();
+            return self.gave_up(Phase::Green, attempt, Trouble { message, ..trouble }, &holds, at);
+        }
+        attempt.covering = Some(Covering { tree: attempt.tree.clone(), report: report.cloned() });
+        Situation::Working { phase: Phase::Green, attempt, stage: Stage::Asking }
     }
 
     /// A refactoring that does not come off leaves the green code; every other phase is taken back and halts the run.

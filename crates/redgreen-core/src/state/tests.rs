@@ -8,6 +8,7 @@ use crate::report::Counts;
 use crate::step::{self, Step};
 use crate::verdict::{Code, Decision, Reason};
 
+mod batch;
 mod rows;
 mod walk;
 
@@ -19,7 +20,7 @@ const AT: i64 = 1_700_000_000;
 fn run(policy: Policy, linters: &[&str]) -> Run {
     Run {
         id: "r1".to_owned(),
-        brief: Brief { request: "roman numerals".to_owned() },
+        brief: Brief::of("roman numerals"),
         policy,
         base: mark("base", "tree0"),
         target: "main".to_owned(),

@@ -1,7 +1,7 @@
 //! A phase from its question to its handoff, and the way back when its tries are used up.
 
 use super::recovery::{restored, told};
-use super::{Acceptance, Attempt, Reverting, Situation, Stage, State, Waypoint, role_of};
+use super::{Acceptance, Attempt, Reverting, Situation, Stage, State, Waypoint};
 use crate::agent::{Trouble, Turn};
 use crate::event::{Event, Mark};
 use crate::handoff::Handoff;
@@ -19,7 +19,7 @@ impl State {
     ) -> Option<Situation> {
         let stage = match (stage, event) {
             (Stage::Pausing { .. }, Event::Paused) => Stage::Asking,
-            (Stage::Asking, Event::Turned { role, turn, tree, .. }) if *role == role_of(phase) => match turn {
+            (Stage::Asking, Event::Turned { role, turn, tree, .. }) if *role == attempt.role(phase) => match turn {
                 Turn::Done { answer } => {
                     attempt.tree.clone_from(tree);
                     Stage::Judging { answer: answer.clone() }
@@ -44,16 +44,20 @@ impl State {
                     Decision::Accepted => self.lint_or_commit(phase, acceptance),
                     Decision::Undecided if verdict.is_contest() => Stage::Contested { trouble: told(verdict) },
                     Decision::Undecided => Stage::Doubting { answer, trouble: told(verdict) },
+                    Decision::Refused if verdict.lacks_coverage() => {
+                        return Some(self.uncovered(attempt, verdict, report.as_ref(), at));
+                    }
                     Decision::Refused => return Some(self.refused(phase, attempt, verdict, at)),
                 }
             }
-            (Stage::Linting { acceptance }, Event::Linted { findings, .. }) => {
-                if findings.is_empty() {
+            (Stage::Linting { acceptance }, Event::Linted { findings, criteria, .. }) => {
+                if findings.is_empty() && criteria.is_empty() {
                     Stage::Committing { acceptance }
                 } else {
                     let code = if phase == Phase::Green { Code::GreenLint } else { Code::RefactorLint };
-                    let mut verdict =
-                        Verdict::refused(findings.iter().map(|finding| Reason::new(code, finding)).collect());
+                    let found = findings.iter().map(|finding| Reason::new(code, finding));
+                    let unmet = criteria.iter().map(|said| Reason::new(Code::TaskCriteria, said));
+                    let mut verdict = Verdict::refused(found.chain(unmet).collect());
                     verdict.standing = acceptance.verdict.standing;
                     return Some(self.refused(phase, attempt, &verdict, at));
                 }
@@ -85,7 +89,7 @@ impl State {
 
     pub(super) fn lint_or_commit(&self, phase: Phase, acceptance: Acceptance) -> Stage {
         let lints = matches!(phase, Phase::Green | Phase::Refactor)
-            && !self.run.linters.is_empty()
+            && !(self.run.linters.is_empty() && self.run.brief.convergence.is_empty())
             && acceptance.tree != self.progress.head.tree;
         let acceptance = Box::new(acceptance);
         if lints { Stage::Linting { acceptance } } else { Stage::Committing { acceptance } }
@@ -112,6 +116,12 @@ impl State {
                 Phase::Green
             }
             Phase::Green => Phase::Refactor,
+            Phase::Refactor | Phase::Complete if self.run.brief.batch().is_some() => {
+                progress.completed = self.run.brief.case_names();
+                progress.pending.clear();
+                progress.targets.clear();
+                Phase::Complete
+            }
             Phase::Refactor | Phase::Complete => {
                 if let Some(current) = &progress.current {
                     progress.completed.push(current.description.clone());

@@ -25,7 +25,7 @@ pub(super) struct AbortArgs {
 
 impl ApproveArgs {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let stopped = ops::decide::approve(&desk.project()?, self.run.as_deref(), &mut desk.watch())?;
+        let stopped = ops::decide::approve(&desk.trusted_project()?, self.run.as_deref(), &mut desk.watch())?;
         desk.stopped(&stopped);
         Ok(stopped.code())
     }

@@ -62,7 +62,7 @@ impl Args {
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let Self { base, head, brief, task, examples, test_command, .. } = self;
         let question = Question { phase, base, head, brief, task, examples, test_command, timeout };
-        let judgement = judge::judge(&desk.project()?, &question)?;
+        let judgement = judge::judge(&desk.trusted_project()?, &question)?;
         let word = match judgement.verdict {
             Decision::Accepted => "accepted",
             Decision::Refused => "refused",

@@ -29,7 +29,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let project = desk.project()?;
+        let project = desk.trusted_project()?;
         let Self { run, agents, examples, no_input, limits } = self;
         let request = ops::resume::Request { run, agents: agents.into(), examples, limits: limits.into() };
         let stopped = ops::resume::resume(&project, &request, &mut desk.watch())?;

@@ -10,6 +10,7 @@ use super::Desk;
 use crate::agent::choice::Choice;
 use crate::engine::Project;
 use crate::failure::Code;
+use crate::ops::brief::Wish;
 use crate::ops::{self, Stopped};
 use crate::view;
 
@@ -18,10 +19,29 @@ use crate::view;
 #[command(after_help = "Examples:\n  redgreen run \"add roman numerals\"\n  \
                         redgreen run --model ollama/qwen3-coder --budget-tokens 500000 \"add roman numerals\"\n  \
                         redgreen run --onto develop --json \"fix the leap year\"\n  \
+                        redgreen run --spec spec.yaml\n  \
+                        redgreen run --issue 87 --lld docs/lld.md --context src/auth\n  \
+                        redgreen run --task IMPL-1.json\n  \
                         redgreen run --script kata.toml \"add roman numerals\"")]
+#[command(group = clap::ArgGroup::new("wish").required(true).args(["request", "spec", "task", "lld"]))]
 pub(super) struct Args {
     /// What to build, in your own words
-    request: String,
+    request: Option<String>,
+    /// A specification (YAML or JSON): all its tests are written first, then the code
+    #[arg(long, value_name = "FILE")]
+    spec: Option<PathBuf>,
+    /// A TDD task (JSON) of another tool's planner
+    #[arg(long, value_name = "FILE")]
+    task: Option<PathBuf>,
+    /// A design document of the project, shown to every agent
+    #[arg(long, value_name = "FILE", requires = "issue")]
+    lld: Option<PathBuf>,
+    /// The issue that the design is for
+    #[arg(long, value_name = "ID", requires = "lld")]
+    issue: Option<String>,
+    /// Files and folders of the project that every agent is shown; `redgreen context` says what would be sent
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    context: Vec<PathBuf>,
     #[command(flatten)]
     agents: AgentArgs,
     /// Calls and their answers that no agent sees (TOML or JSON), which the result has to meet
@@ -83,11 +103,25 @@ pub(super) struct LimitArgs {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let project = desk.project()?;
+        let project = desk.trusted_project()?;
+        let wish = match (self.request, self.spec, self.task, self.lld, self.issue) {
+            (Some(request), ..) => Wish::Request(request),
+            (_, Some(spec), ..) => Wish::Spec(spec),
+            (_, _, Some(task), ..) => Wish::Task(task),
+            (_, _, _, Some(lld), issue) => Wish::Design { issue: issue.unwrap_or_default(), lld },
+            (None, None, None, None, _) => Wish::default(),
+        };
         say_what_is_left_alone(desk, &project)?;
+        let agents = Choice::from(self.agents);
+        if project.store.latest().is_none() {
+            let to = ops::context::recipient(&project, &agents);
+            desk.printer.talk(&view::notice_line(&format!("{}; here: {to}", view::POLICY)));
+        }
         let request = ops::run::Request {
-            request: self.request,
-            agents: self.agents.into(),
+            wish,
+            context: self.context,
+            here: Some(desk.folder.clone()),
+            agents,
             examples: self.examples,
             onto: self.onto,
             branch: self.branch,
@@ -114,9 +148,21 @@ impl From<LimitArgs> for ops::run::Limits {
 /// Says how the run stopped; on a terminal, a run that waits for a human asks the one who is there.
 pub(super) fn end(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> Result<Code> {
     desk.stopped(stopped);
+    let decided = decide(desk, project, stopped, no_input)?;
+    let last = decided.as_ref().unwrap_or(stopped);
+    if !desk.printer.json
+        && let Some(closing) = ops::report::closing(project, last)?
+    {
+        desk.printer.raw(&format!("\n{closing}"));
+    }
+    Ok(last.code())
+}
+
+/// Asks the human who is there, when it is the human's turn.
+fn decide(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> Result<Option<Stopped>> {
     let here = !no_input && !desk.printer.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if stopped.outcome != Outcome::Waiting || !here {
-        return Ok(stopped.code());
+        return Ok(None);
     }
     let base = &stopped.state.run.base.tree;
     desk.printer.talk(&changes(project, base, &stopped.state.progress.head.tree)?);
@@ -128,9 +174,9 @@ pub(super) fn end(desk: &Desk, project: &Project, stopped: &Stopped, no_input: b
                 Answer::Abort => ops::decide::abort(project, id, &mut desk.watch())?,
             };
             desk.stopped(&decided);
-            Ok(decided.code())
+            Ok(Some(decided))
         }
-        None => Ok(stopped.code()),
+        None => Ok(None),
     }
 }
 

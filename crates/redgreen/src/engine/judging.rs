@@ -40,8 +40,11 @@ impl Engine<'_> {
             Outcome::DidNotCompile => !report.tests.is_empty() || self.state.progress.handoff.is_some(),
             Outcome::Crashed | Outcome::TimedOut | Outcome::UsageError => false,
         };
-        let lint =
-            if usable { self.unhappy_linters()?.into_iter().map(|(line, _)| line).collect() } else { Vec::new() };
+        let lint = if usable {
+            self.unhappy(&self.state.run.linters)?.into_iter().map(|(line, _)| line).collect()
+        } else {
+            Vec::new()
+        };
         self.sweep(self.state.expected_tree())?;
         let kept = self.keep_report(&report, "baseline", report.wall_ms)?;
         Ok(Event::Measured { report: kept, usable, lint, took_ms: elapsed_ms(started) })
@@ -71,23 +74,31 @@ impl Engine<'_> {
             let verdict = self.contested(&contest, &head)?;
             return Ok(Event::Judged { phase, verdict, report: None, planned: None, took_ms: elapsed_ms(started) });
         }
-        let before = self.accepted_report()?;
+        let covering = self.covering().cloned();
+        let before = match covering.as_ref().and_then(|covering| covering.report.as_ref()) {
+            Some(kept) => self.read_report(kept)?,
+            None => self.accepted_report()?,
+        };
         let memory = self.memory();
         let worktree = self.worktree();
         let targets = self.state.progress.targets.clone();
         let charge = Charge {
-            phase,
-            base: &head,
+            // To code that is right already, more tests are what a refactoring is: nothing may change.
+            phase: if covering.is_some() { Phase::Refactor } else { phase },
+            base: covering.as_ref().map_or(&head, |covering| &covering.tree),
             head: &tree,
             earlier: None,
             before: Some(before),
-            targets: (phase == Phase::Green).then_some(targets),
+            targets: (phase == Phase::Green && covering.is_none()).then_some(targets),
             surroundings: memory.recall(&head)?.map(|known| known.surroundings),
             brief: &self.words(),
             withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test() },
             timeout,
         };
-        let tried = trial::hold(self.ground(&worktree), &charge)?;
+        let before = charge.before.clone().unwrap_or_default();
+        let mut tried = trial::hold(self.ground(&worktree), &charge)?;
+        let covered = self.weigh(phase, &tree, &before, &mut tried, timeout)?;
+        self.keep_artifact(phase, &tree, &before, &tried, covered)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.
@@ -123,21 +134,26 @@ impl Engine<'_> {
     pub(super) fn lint(&mut self) -> Result<Event> {
         let started = Instant::now();
         let findings = self
-            .unhappy_linters()?
+            .unhappy(&self.state.run.linters)?
             .into_iter()
             .filter(|(line, _)| !self.state.lint_before.contains(line))
             .map(|(line, said)| format!("`{line}` says:\n{said}"))
             .collect();
+        let criteria = self
+            .unhappy(&self.state.run.brief.convergence)?
+            .into_iter()
+            .map(|(line, said)| format!("`{line}` says:\n{said}"))
+            .collect();
         self.sweep(self.state.expected_tree())?;
-        Ok(Event::Linted { findings, took_ms: elapsed_ms(started) })
+        Ok(Event::Linted { findings, criteria, took_ms: elapsed_ms(started) })
     }
 
     /// All that was said about the feature: by the user, and by the plan.
     fn words(&self) -> String {
-        let request = &self.state.run.brief.request;
+        let request = self.state.run.brief.words();
         match &self.state.progress.current {
             Some(test) => format!("{request}\n{}\n{}\n{}", test.description, test.test_file, test.impl_file),
-            None => request.clone(),
+            None => request,
         }
     }
 
@@ -181,7 +197,10 @@ impl Engine<'_> {
     }
 
     pub(super) fn accepted_report(&self) -> Result<Report> {
-        let Some(kept) = &self.state.progress.accepted else { return Ok(Report::default()) };
+        self.state.progress.accepted.as_ref().map_or_else(|| Ok(Report::default()), |kept| self.read_report(kept))
+    }
+
+    fn read_report(&self, kept: &Kept) -> Result<Report> {
         let path = self.folder.path.join(&kept.file);
         let bytes = fs::read(&path).with_context(|| format!("read report {}", path.display()))?;
         serde_json::from_slice(&bytes).map_err(|error| {
@@ -217,15 +236,15 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The linters that end with an error, and the end of what they say.
-    fn unhappy_linters(&self) -> Result<Vec<(String, String)>> {
+    /// The command lines that end with an error, and the end of what they say.
+    fn unhappy(&self, lines: &[String]) -> Result<Vec<(String, String)>> {
         let limits = Limits {
             wall: Duration::from_millis(self.state.run.policy.lint_timeout_ms),
             output_bytes_max: LINT_OUTPUT_BYTES_MAX,
         };
         let folder = self.worktree().path;
         let mut unhappy = Vec::new();
-        for line in &self.state.run.linters {
+        for line in lines {
             let program = Program::shell(line)
                 .cwd(&folder)
                 .env("CI", "1")

@@ -13,8 +13,8 @@ use redgreen_core::phase::{Phase, Role};
 use redgreen_core::report::Report;
 use redgreen_core::test_list;
 
-use super::{Engine, Project, Sight, elapsed_ms};
-use crate::agent::Orders;
+use super::{Engine, Project, Sight, batching, elapsed_ms};
+use crate::agent::{Orders, Taken};
 use crate::config;
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap, Worktree};
@@ -92,6 +92,10 @@ impl Engine<'_> {
         let taken = team.member(role).take_turn(&mut orders)?;
         let took_ms = elapsed_ms(started);
         self.keep_transcript(assignment, &taken.transcript)?;
+        let taken = match batching::unmarked(assignment, &taken.turn, &worktree.path)? {
+            Some(turn) => Taken { turn, ..taken },
+            None => taken,
+        };
         let snapshot = self.project.git.snapshot(&worktree, &self.state.progress.head.tree)?;
         let turn = match snapshot.nested.first() {
             Some(nested) => {

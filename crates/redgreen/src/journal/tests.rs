@@ -11,7 +11,7 @@ fn started(id: &str) -> Event {
     Event::Started {
         run: Box::new(Run {
             id: id.to_owned(),
-            brief: Brief { request: "add".to_owned() },
+            brief: Brief::of("add"),
             policy: Policy::default(),
             base,
             target: "main".to_owned(),

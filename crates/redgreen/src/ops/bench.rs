@@ -2,6 +2,7 @@
 //! so that a busy moment of the machine meets all of them; the ratio says more than the milliseconds.
 
 mod crowd;
+mod guards;
 mod parsing;
 mod phases;
 mod suites;
@@ -18,6 +19,8 @@ use crate::config::Environment;
 use crate::failure::Failure;
 use crate::process::{self, Limits, Program, Stop, Whose};
 
+/// More than may be sent at once: the guards have to find that out quickly, too.
+const CONTEXT_BYTES: usize = 10_000_000;
 const LIMITS: Limits = Limits { wall: Duration::from_secs(600), output_bytes_max: 16 << 20 };
 
 /// How much time to spend on it.
@@ -179,6 +182,8 @@ pub fn bench(
     if parts.contains(&Part::Reports) {
         tell("reading reports");
         bench.measures.extend(parsing::measures(length.report_bytes(), turns));
+        tell("guards on context files");
+        bench.measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
     }
     if parts.contains(&Part::Suites) {
         bench.measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);

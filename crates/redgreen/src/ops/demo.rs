@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::brief::Wish;
 use super::{Stopped, decide, run};
 use crate::agent::choice::Choice;
 use crate::config::Environment;
@@ -47,7 +48,7 @@ pub fn demo(folder: Option<&Path>, environment: &Environment, stop: &Stop, obser
     let environment = Environment { worktrees: Some(folder.join("worktrees")), ..environment.clone() };
     let opened = super::open(&project, environment, stop)?;
     let request = run::Request {
-        request: "Convert numbers to Roman numerals".to_owned(),
+        wish: Wish::Request("Convert numbers to Roman numerals".to_owned()),
         agents: Choice { script: Some(script), ..Choice::default() },
         ..run::Request::default()
     };

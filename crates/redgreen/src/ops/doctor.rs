@@ -58,7 +58,7 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
     let git = Git::open(start);
     let mut checks = surroundings::repository(&git);
     let root = git.map_or_else(|_| start.to_owned(), |git| git.root);
-    let read = File::read(&root).and_then(|file| file.policy(environment).map(|policy| (file, policy)));
+    let read = File::read(&root, environment).and_then(|file| file.policy(environment).map(|policy| (file, policy)));
     let ran = format!("read {}", config::FILE);
     let (file, policy) = match read {
         Ok(read) => {
@@ -72,7 +72,8 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
             Default::default()
         }
     };
-    match runner::suite(&root, &file.test) {
+    let trusted = super::trust::check(&root, environment);
+    match trusted.and_then(|()| runner::suite(&root, &file.test)) {
         Ok(suite) => {
             for (name, folder, known_by) in suite.evidence() {
                 let place = if folder.is_empty() { "the root" } else { folder };

@@ -8,11 +8,11 @@ use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::handoff::Handoff;
 
 use super::run::{Limits, keep_agents, keep_examples, went_wrong, withheld};
-use super::{Stopped, kill_at, notes, pick, state_of, team};
+use super::{Stopped, kill_at, notes, pick, report, state_of, team};
 use crate::agent::choice::Choice;
 use crate::engine::{Engine, Observer, Project};
 use crate::failure::Failure;
-use crate::git::{RefEdit, Swap};
+use crate::git::{Git, RefEdit, Swap};
 use crate::journal::{Journal, RunFolder};
 
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,10 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, Some(team), observe);
     engine.record(&Event::Resumed { policy }).map_err(|error| went_wrong(&folder, error))?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+    let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    // It can be rendered again: `redgreen report`.
+    report::keep_summary(project, &stopped).ok();
+    Ok(stopped)
 }
 
 /// A run of another clone: its branch, the tip of it, and the note there.
@@ -115,7 +118,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     }
     let run = Run {
         id: handoff.run.id.clone(),
-        brief: Brief { request: handoff.run.request.clone() },
+        brief: brief_of(git, &handoff)?,
         policy,
         base: Mark { commit: handoff.run.base.clone(), tree: git.tree_of(&handoff.run.base)? },
         target: handoff.run.target.clone(),
@@ -135,5 +138,19 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let first = Event::Adopted { run: Box::new(run), head, handoff: Box::new(handoff) };
     let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(team), observe)?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+    let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    // It can be rendered again: `redgreen report`.
+    report::keep_summary(project, &stopped).ok();
+    Ok(stopped)
+}
+
+/// What the note says of the wish; the files it names are read from the commit the run started from.
+fn brief_of(git: &Git, handoff: &Handoff) -> Result<Brief> {
+    let Some(brief) = &handoff.run.brief else { return Ok(Brief::of(handoff.run.request.clone())) };
+    let mut brief = Brief::clone(brief);
+    for document in brief.design.iter_mut().chain(&mut brief.context) {
+        let bytes = git.read_file(&handoff.run.base, &document.path)?.unwrap_or_default();
+        document.text = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    Ok(brief)
 }

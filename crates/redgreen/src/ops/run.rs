@@ -4,14 +4,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use redgreen_core::brief::Brief;
+use redgreen_core::brief::{Brief, Door};
 use redgreen_core::control::examples::Example;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::policy::Policy;
 
-use super::{Stopped, examples, kill_at, notes, team};
+use super::brief::{Understood, Wish, understand};
+use super::{Stopped, examples, kill_at, notes, report, team};
 use crate::agent::Team;
 use crate::agent::choice::Choice;
+use crate::config::File;
 use crate::engine::{Engine, Observer, Project, now};
 use crate::failure::Failure;
 use crate::git::Head;
@@ -22,7 +24,11 @@ use crate::runner;
 /// What the user asked for on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    pub request: String,
+    pub wish: Wish,
+    /// Files every agent is shown, as they were typed.
+    pub context: Vec<PathBuf>,
+    /// Where relative paths are meant from; the project's root, if not said.
+    pub here: Option<PathBuf>,
     pub agents: Choice,
     /// A file of withheld examples.
     pub examples: Option<PathBuf>,
@@ -46,12 +52,13 @@ pub struct Limits {
 
 /// Checks everything that can be checked before anything is made, then works until the run stops.
 pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
-    let brief = brief(&request.request)?;
-    let policy = request.limits.over(project.file.policy(&project.environment)?)?;
+    let here = request.here.as_deref().unwrap_or(&project.git.root);
+    let Understood { brief, examples, .. } = understand(project, &request.wish, &request.context, here)?;
+    let policy = request.limits.over(of_brief(project.file.policy(&project.environment)?, &brief, &project.file))?;
     let kill_at = kill_at(project)?;
     let (team, choice) = team(project, &request.agents, None)?;
     let (base, target) = starting_point(project, request)?;
-    let withheld = withheld(project, request.examples.as_deref(), &base)?;
+    let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
     project.git.check_version()?;
     project.git.identity()?;
     runner::suite(&project.git.root, &project.file.test)?;
@@ -76,7 +83,26 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
         }
     };
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+    let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    // It can be rendered again: `redgreen report`.
+    report::keep_summary(project, &stopped).ok();
+    Ok(stopped)
+}
+
+/// The limits a file asks for itself, and those that its kind has where nobody says anything.
+pub(super) fn of_brief(mut policy: Policy, brief: &Brief, file: &File) -> Policy {
+    const SPEC_ITERATIONS: u32 = 20;
+    const TASK_ITERATIONS: u32 = 3;
+    let usual = match brief.door {
+        _ if file.max_iterations.is_some() => None,
+        Door::Spec => Some(SPEC_ITERATIONS),
+        Door::Task => Some(TASK_ITERATIONS),
+        Door::Request | Door::Design => None,
+    };
+    if let Some(iterations) = brief.max_iterations.or(usual) {
+        policy.iterations_max = iterations;
+    }
+    policy
 }
 
 /// What to say about a run that could not go on for a reason outside.
@@ -168,20 +194,6 @@ impl Limits {
         }
         Ok(policy)
     }
-}
-
-fn brief(request: &str) -> Result<Brief> {
-    const REQUEST_CHARS_MAX: usize = 100_000;
-    let request = request.trim();
-    if request.is_empty() {
-        return Err(Failure::usage("the request is empty").next(super::BEGIN).into());
-    }
-    if request.chars().count() > REQUEST_CHARS_MAX {
-        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters"))
-            .next("name a file of the project in the request and put the rest there")
-            .into());
-    }
-    Ok(Brief { request: request.to_owned() })
 }
 
 /// The commit to start from and the branch the result is meant for.

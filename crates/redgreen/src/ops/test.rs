@@ -87,7 +87,9 @@ pub fn open(start: &Path, environment: &Environment, timeout: Duration, stop: &S
         path: environment.path.clone(),
         variables: Vec::new(),
     };
-    let suite = runner::suite(&root, &File::read(&root)?.test)?;
+    let file = File::read(&root, environment)?;
+    super::trust::check(&root, environment)?;
+    let suite = runner::suite(&root, &file.test)?;
     Ok(Tests { suite, root, start, settings, stop: stop.clone() })
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::control::Tree;
+use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge;
 use redgreen_core::report::Report;
@@ -161,17 +162,27 @@ impl<'a> Court<'a> {
     }
 
     pub(super) fn run(&mut self, selection: &Selection, variables: &[(OsString, OsString)]) -> Result<Report> {
-        let settings = Settings {
+        let settings = self.settings(variables);
+        let started = Instant::now();
+        let report = self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
+        self.running += started.elapsed();
+        report
+    }
+
+    pub(super) fn cover(&mut self) -> Result<Option<Coverage>> {
+        let settings = self.settings(&[]);
+        let (_, coverage) = self.suite.coverage(Place::Room(&self.room, &self.sandbox), &settings, self.ground.stop)?;
+        Ok(coverage)
+    }
+
+    fn settings(&self, variables: &[(OsString, OsString)]) -> Settings {
+        Settings {
             timeout: self.timeout,
             cargo_target_dir: self.room.build().map(Path::to_owned),
             virtual_env: self.ground.environment.virtual_env.clone(),
             path: self.ground.environment.path.clone(),
             variables: variables.to_vec(),
-        };
-        let started = Instant::now();
-        let report = self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
-        self.running += started.elapsed();
-        report
+        }
     }
 
     pub(super) fn close(self) -> Result<()> {

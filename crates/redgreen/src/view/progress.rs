@@ -64,7 +64,10 @@ fn told(event: &Event, state: &State) -> String {
         }
         Event::Turned { role, turn, .. } => turned(*role, turn, state),
         Event::Judged { phase, verdict, .. } => judged(*phase, verdict, state),
-        Event::Linted { findings, .. } => findings.iter().map(|finding| indent(BAD, "lint", finding)).collect(),
+        Event::Linted { findings, criteria, .. } => {
+            let unmet = criteria.iter().map(|said| indent(BAD, "criterion", &format!("{said} [task.criteria]")));
+            findings.iter().map(|finding| indent(BAD, "lint", finding)).chain(unmet).collect()
+        }
         Event::Restored { salvage, .. } => match salvage {
             Some(name) => indent(PLAIN, "taken back", &format!("kept as {name}")),
             None => indent(PLAIN, "taken back", ""),

@@ -7,6 +7,10 @@ use redgreen_core::policy::{Spent, dollars};
 use super::{BAD, DOUBT, GOOD, HINT, QUIET, STRONG, paint};
 use crate::failure::Failure;
 
+/// What is sent, in a sentence; `docs/book/what-is-sent.md` has the whole.
+pub const POLICY: &str = "the request, the files an agent reads, test output and git diffs go to the agent you choose, \
+                          and nowhere else; no telemetry";
+
 pub(super) fn failure(failure: &Failure) -> String {
     let mut text = format!("{}: {}\n", paint(BAD, "error"), failure.what);
     for line in failure.evidence.iter().flat_map(|evidence| evidence.lines()) {

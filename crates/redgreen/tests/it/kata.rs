@@ -145,6 +145,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         turn,
         attempt: 1,
         request: "Convert numbers to Roman numerals".to_owned(),
+        brief: None,
         current: None,
         completed: Vec::new(),
         pending: Vec::new(),

@@ -113,8 +113,8 @@ impl Story {
             "tampers" => ruled(Code::GreenTestsChanged, None),
             "doubts" => judged(phase, Verdict::undecided(Reason::plain(Code::RunnerBroken)), None),
             "contests" => judged(phase, Verdict::undecided(Reason::plain(Code::GreenContested)), None),
-            "clean" => Event::Linted { findings: vec![], took_ms: 0 },
-            "lint" => Event::Linted { findings: vec!["ruff: E501".to_owned()], took_ms: 0 },
+            "clean" => Event::Linted { findings: vec![], criteria: vec![], took_ms: 0 },
+            "lint" => Event::Linted { findings: vec!["ruff: E501".to_owned()], criteria: vec![], took_ms: 0 },
             "interrupt" => Event::Left { outcome: Outcome::Interrupted },
             "resume" => Event::Resumed { policy: None },
             "raise" => {

@@ -118,6 +118,7 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
         target: run.target.clone(),
         branch: run.branch.clone(),
         agent: run.agent.clone(),
+        brief: None,
     };
     let handoff = Handoff {
         version: VERSION,
@@ -217,7 +218,7 @@ impl Walk {
             }
             Step::Judge { phase, .. } => verdicts(state, phase).into_iter().map(same).collect(),
             Step::Lint => [vec![], vec!["ruff: E501".to_owned()]]
-                .map(|findings| same(Event::Linted { findings, took_ms: 0 }))
+                .map(|findings| same(Event::Linted { findings, criteria: vec![], took_ms: 0 }))
                 .into(),
             Step::Restore { tree, .. } => vec![(Event::Restored { tree: tree.clone(), salvage: None }, Some(tree))],
             Step::Record { file, .. } => vec![same(Event::Recorded { file })],
@@ -517,7 +518,7 @@ fn check_illegal(state: &State) {
         handoff,
         prepared(),
         measured(true),
-        Event::Linted { findings: vec![], took_ms: 0 },
+        Event::Linted { findings: vec![], criteria: vec![], took_ms: 0 },
         Event::Paused,
         Event::Restored { tree: tree.to_owned(), salvage: None },
         Event::Recorded { file: "f".to_owned() },

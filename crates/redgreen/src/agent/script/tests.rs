@@ -24,6 +24,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         turn,
         attempt: 3,
         request: "Add\0 zeros".to_owned(),
+        brief: None,
         current: None,
         completed: Vec::new(),
         pending: Vec::new(),

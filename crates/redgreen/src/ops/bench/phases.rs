@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use redgreen_core::event::{Event, Outcome};
 
+use super::super::brief::Wish;
 use super::super::{Stopped, decide, run};
 use super::{Measure, median_ms, timed};
 use crate::agent::choice::Choice;
@@ -59,7 +60,7 @@ pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> 
         Environment { worktrees: Some(folder.join("worktrees")), kill_at: None, script: None, ..environment.clone() };
     let project = super::super::open(&root, environment, stop)?;
     let agents = Choice { script: Some(script), ..Choice::default() };
-    let request = run::Request { request: "a calculator".to_owned(), agents, ..run::Request::default() };
+    let request = run::Request { wish: Wish::Request("a calculator".to_owned()), agents, ..run::Request::default() };
     let bare = Program::new("cargo").args(["test", "--workspace", "--no-fail-fast"]).cwd(&root);
     let bare = bare.env("CARGO_TARGET_DIR", folder.join("bare"));
     let status = git.typed(&["status"]);

@@ -95,6 +95,7 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         turn: 0,
         attempt: 1,
         request: "an adder".to_owned(),
+        brief: None,
         current: Some(test),
         completed: Vec::new(),
         pending: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use redgreen::config::File;
+use redgreen::config::{Environment, File};
 use redgreen::failure::Failure;
 use redgreen::process::Stop;
 use redgreen::runner::{Settings, suite};
@@ -117,13 +117,13 @@ fn settings_that_cannot_be_meant_are_told() {
 #[test]
 fn tdd_properties_say_what_redgreen_toml_does_not() {
     let project = Project::new(&[("tdd.properties", "# theirs\ntest.command = make test\nbash.timeout: 7\n")]);
-    let file = File::read(project.0.path()).unwrap();
+    let file = File::read(project.0.path(), &Environment::default()).unwrap();
     assert_eq!(file.test.command.as_deref(), Some("make test"));
     assert_eq!((file.timeout.red, file.timeout.green), (Some(7.0), Some(7.0)));
     project.write("redgreen.toml", "[test]\ncommand = \"pytest\"\n[timeout]\nred = 9\n");
-    let file = File::read(project.0.path()).unwrap();
+    let file = File::read(project.0.path(), &Environment::default()).unwrap();
     assert_eq!(file.test.command.as_deref(), Some("pytest"));
     assert_eq!((file.timeout.red, file.timeout.green), (Some(9.0), Some(7.0)));
     project.write("tdd.properties", "bash.timeout = soon\n");
-    assert!(File::read(project.0.path()).is_err());
+    assert!(File::read(project.0.path(), &Environment::default()).is_err());
 }

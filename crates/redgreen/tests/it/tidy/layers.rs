@@ -7,7 +7,7 @@ use super::{File, check, holds};
 const LAYERS: &[&[&str]] = &[
     &["failure"],
     &["config", "process"],
-    &["sandbox", "git", "journal", "view"],
+    &["sandbox", "git", "guard", "journal", "view"],
     &["room"],
     &["runner", "agent"],
     &["trial"],

@@ -142,6 +142,7 @@ fn assignment(role: Role) -> Assignment {
         turn: 0,
         attempt: 1,
         request: "a calculator".to_owned(),
+        brief: None,
         current: Some(TestCase {
             description: "adds".to_owned(),
             test_file: "test_calc.py".to_owned(),

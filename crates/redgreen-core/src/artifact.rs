@@ -1,0 +1,207 @@
+//! What RED and GREEN leave for other tools, with the field names those tools know. YAML and JSON.
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{self, Written};
+use crate::brief::{Brief, Component};
+use crate::report::{Exit, Report, Status, Test};
+
+/// What is kept of a test's message and of the runner's output.
+const MESSAGE_CHARS_MAX: usize = 2_000;
+const OUTPUT_CHARS_MAX: usize = 20_000;
+
+/// The tests that were written, and how they ended before there was any code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Red {
+    pub spec_id: String,
+    pub request_id: String,
+    pub test_files: Vec<TestFile>,
+    /// How many tests were written, those that do not load yet included.
+    #[serde(default)]
+    pub test_count: u64,
+    pub test_results: Results,
+    pub failing_tests: Vec<String>,
+    pub unexpected_passes: Vec<String>,
+    pub warnings: Vec<String>,
+    #[serde(default)]
+    pub components: Vec<Component>,
+    #[serde(default)]
+    pub acceptance_criteria: Vec<String>,
+}
+
+/// The code that was written, and how far it got.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Green {
+    pub spec_id: String,
+    pub request_id: String,
+    pub implementation_files: Vec<String>,
+    pub test_results: Results,
+    pub passing_tests: u64,
+    pub all_tests_pass: bool,
+    pub iterations: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Lines reached of those that could be, in percent; absent when nothing was asked for or no tool measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    #[serde(default)]
+    pub components: Vec<Component>,
+    #[serde(default)]
+    pub test_files: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestFile {
+    pub path: String,
+    pub content: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Results {
+    pub passed: u64,
+    pub failed: u64,
+    pub errors: u64,
+    pub skipped: u64,
+    pub total: u64,
+    /// `null` when the runner did not end by itself.
+    pub exit_code: Option<i32>,
+    pub output: String,
+    pub test_details: Vec<Detail>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    pub name: String,
+    pub status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// What RED showed.
+pub fn red(brief: &Brief, run: &str, files: Vec<TestFile>, written: Written<'_>, warnings: &[String]) -> Red {
+    let Written { before, after, in_source } = written;
+    let fresh = batch::fresh(before, after);
+    let loaded = after.load_errors.is_empty();
+    let count = in_source.filter(|_| !loaded).unwrap_or(fresh.len());
+    let named = |wanted: fn(Status) -> bool| {
+        fresh.iter().filter(|test| wanted(test.status)).map(|test| test.id.clone()).collect::<Vec<_>>()
+    };
+    let mut failing = named(Status::is_failure);
+    failing
+        .extend(after.load_errors.iter().map(|error| error.file.clone().unwrap_or_else(|| first_line(&error.message))));
+    Red {
+        spec_id: spec_id(brief, run),
+        request_id: run.to_owned(),
+        test_files: files,
+        test_count: u64::try_from(count).unwrap_or(u64::MAX),
+        failing_tests: failing,
+        unexpected_passes: named(|status| status == Status::Passed),
+        test_results: results(&fresh, after),
+        warnings: warnings.to_vec(),
+        components: brief.components.clone(),
+        acceptance_criteria: brief.acceptance_criteria.clone(),
+    }
+}
+
+/// What GREEN showed: all tests, because a test that broke counts as much as one that does not pass yet.
+pub fn green(brief: &Brief, run: &str, after: &Report) -> Green {
+    let all: Vec<&Test> = after.tests.iter().collect();
+    let test_results = results(&all, after);
+    Green {
+        spec_id: spec_id(brief, run),
+        request_id: run.to_owned(),
+        passing_tests: test_results.passed,
+        all_tests_pass: test_results.failed == 0 && test_results.errors == 0 && test_results.passed > 0,
+        test_results,
+        components: brief.components.clone(),
+        ..Green::default()
+    }
+}
+
+/// The same as text: for a program that reads YAML, and for one that reads JSON.
+pub fn render(artifact: &impl Serialize) -> (String, String) {
+    let yaml = serde_saphyr::to_string(artifact).unwrap_or_default();
+    let mut json = serde_json::to_string_pretty(artifact).unwrap_or_default();
+    json.push('\n');
+    (yaml, json)
+}
+
+fn spec_id(brief: &Brief, run: &str) -> String {
+    if brief.id.is_empty() { run.to_owned() } else { brief.id.clone() }
+}
+
+fn results(tests: &[&Test], report: &Report) -> Results {
+    let mut results = Results::default();
+    for test in tests {
+        let status = match test.status {
+            Status::Passed => "passed",
+            Status::Skipped | Status::Todo | Status::NotRun | Status::Xfailed => "skipped",
+            Status::Errored | Status::Crashed | Status::TimedOut => "error",
+            Status::Failed | Status::Flaky | Status::Xpassed => "failed",
+        };
+        *match status {
+            "passed" => &mut results.passed,
+            "skipped" => &mut results.skipped,
+            "error" => &mut results.errors,
+            _ => &mut results.failed,
+        } += 1;
+        let message = test.message.as_deref().map(|message| cut(message, MESSAGE_CHARS_MAX));
+        results.test_details.push(Detail { name: test.id.clone(), status: status.to_owned(), message });
+    }
+    for error in &report.load_errors {
+        results.errors += 1;
+        results.test_details.push(Detail {
+            name: error.file.clone().unwrap_or_else(|| "the suite".to_owned()),
+            status: "error".to_owned(),
+            message: Some(cut(&error.message, MESSAGE_CHARS_MAX)),
+        });
+    }
+    results.total = results.passed + results.failed + results.errors + results.skipped;
+    results.exit_code = match report.exit {
+        Exit::Code(code) => Some(code),
+        Exit::NotStarted | Exit::Signal(_) | Exit::TimedOut => None,
+    };
+    results.output = cut(&report.output_tail, OUTPUT_CHARS_MAX);
+    results
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+fn cut(text: &str, chars_max: usize) -> String {
+    text.char_indices()
+        .nth(chars_max)
+        .map_or_else(|| text.to_owned(), |(end, _)| text.get(..end).unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_texts_of_an_artifact_say_the_same() {
+        let mut failed = Test::new("tests/test_a.py::test_b", Status::Failed);
+        failed.message = Some("assert 1 == 2\n- # odd: \"text\" \u{1F600}".to_owned());
+        let before = Report::default();
+        let after = Report {
+            tests: vec![failed, Test::new("c", Status::Passed), Test::new("d", Status::Skipped)],
+            exit: Exit::Code(1),
+            output_tail: "yes\nno: 1\n---\n".to_owned(),
+            ..Report::default()
+        };
+        let files = vec![TestFile {
+            path: "tests/test_a.py".to_owned(),
+            content: "import x\n\n\ndef test_b():\n    pass\n".to_owned(),
+        }];
+        let written = Written { before: &before, after: &after, in_source: None };
+        let red = red(&Brief::of("a"), "r1", files, written, &["take care".to_owned()]);
+        assert_eq!((red.test_results.failed, red.test_results.passed, red.test_results.total), (1, 1, 3));
+        assert_eq!(red.unexpected_passes, ["c"]);
+        let (yaml, json) = render(&red);
+        assert_eq!(serde_json::from_str::<Red>(&json).unwrap(), red);
+        assert_eq!(serde_saphyr::from_str::<Red>(&yaml).unwrap(), red, "{yaml}");
+    }
+}

@@ -1,0 +1,96 @@
+//! A brief in the words that an agent is told.
+
+use std::fmt::Write as _;
+
+use super::{Brief, Case, Component};
+use crate::phase::Role;
+
+impl Brief {
+    /// What the file says beside the request, as far as it concerns the role.
+    pub fn told(&self, role: Role) -> String {
+        let mut text = String::new();
+        for component in &self.components {
+            tell_component(&mut text, component);
+        }
+        if !self.test_cases.is_empty() {
+            match role {
+                Role::Test => text.push_str("Write all of these tests now, each once, and no code:\n"),
+                Role::TestList | Role::Implementing | Role::Diagnosis | Role::Refactor => {
+                    text.push_str("Tests that are asked for:\n");
+                }
+            }
+            for case in &self.test_cases {
+                tell_case(&mut text, case);
+            }
+        }
+        list(&mut text, "It has to hold that", &self.acceptance_criteria);
+        let steps: Vec<String> =
+            self.implementation_order.iter().map(|step| format!("{}: {}", step.step, step.description)).collect();
+        list(&mut text, "Order", &steps);
+        list(&mut text, "Scope", &self.implementation_scope);
+        list(&mut text, "Paths", &self.focus_paths);
+        list(&mut text, "Look at first", &self.pre_analysis);
+        for orders in self.phases.iter().filter(|orders| crate::state::role_of(orders.phase) == role) {
+            writeln!(text, "This phase: {}", orders.description).ok();
+            list(&mut text, "Do", &orders.actions);
+        }
+        list(&mut text, "Commands that have to end well", &self.convergence);
+        if let Some(target) = self.expected_coverage {
+            writeln!(text, "Lines that tests have to reach: {target}").ok();
+        }
+        text
+    }
+}
+
+fn tell_component(text: &mut String, component: &Component) {
+    let Component { name, kind, file_path, description, interface, .. } = component;
+    let place = file_path.as_deref().map(|path| format!(" in {path}")).unwrap_or_default();
+    writeln!(text, "Component {name} ({kind}){place}: {description}").ok();
+    for method in &interface.methods {
+        writeln!(text, "  {}  {}", method.signature, method.description).ok();
+    }
+}
+
+fn tell_case(text: &mut String, case: &Case) {
+    let of = case.component.as_deref().map(|name| format!(" [{name}, {}]", case.kind)).unwrap_or_default();
+    writeln!(text, "- {}{of}", case.name()).ok();
+    for (word, said) in [("given", &case.given), ("when", &case.when), ("then", &case.then)] {
+        if !said.is_empty() {
+            writeln!(text, "  {word} {said}").ok();
+        }
+    }
+}
+
+fn list(text: &mut String, title: &str, items: &[String]) {
+    if !items.is_empty() {
+        writeln!(text, "{title}:\n- {}", items.join("\n- ")).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brief::{PhaseOrders, Target};
+    use crate::phase::Phase;
+
+    #[test]
+    fn each_role_is_told_what_concerns_it() {
+        let brief = Brief {
+            test_cases: vec![Case {
+                id: "TC1".to_owned(),
+                description: "adds".to_owned(),
+                then: "5".to_owned(),
+                ..Case::default()
+            }],
+            phases: vec![PhaseOrders { phase: Phase::Green, description: "implement".to_owned(), actions: Vec::new() }],
+            expected_coverage: Target::parse("85%"),
+            ..Brief::default()
+        };
+        let coder = brief.told(Role::Implementing);
+        assert_eq!(
+            coder,
+            "Tests that are asked for:\n- TC1: adds\n  then 5\nThis phase: implement\nLines that tests have to reach: >=85%\n"
+        );
+        assert!(brief.told(Role::Test).starts_with("Write all of these tests now"));
+    }
+}

@@ -1,0 +1,146 @@
+//! What may leave the machine: rules on names, sizes and contents, as values. The hand that resolves paths and reads
+//! files is `guard` of the program.
+
+pub mod secret;
+
+use std::fmt;
+
+/// A file that is larger is not sent.
+pub const FILE_BYTES_MAX: u64 = 100_000;
+/// All files of a run together.
+pub const TOKENS_MAX: u64 = 200_000;
+/// More files than this are a mistake, such as a folder of packages.
+pub const FILES_MAX: usize = 2_000;
+/// Claude counts more tokens than the encoding we count with: 15 to 20 in a hundred.
+const MARGIN_PERCENT: u64 = 20;
+
+/// What a file is known by that nobody sends: a whole name, or a part of one.
+const SECRET_NAMES: &[(&str, Match)] = &[
+    (".env", Match::Whole),
+    (".env.", Match::Start),
+    (".envrc", Match::Whole),
+    (".netrc", Match::Whole),
+    (".pgpass", Match::Whole),
+    (".npmrc", Match::Whole),
+    (".pypirc", Match::Whole),
+    (".git-credentials", Match::Whole),
+    (".htpasswd", Match::Whole),
+    (".dockercfg", Match::Whole),
+    ("credentials", Match::Part),
+    ("secret", Match::Part),
+    ("id_rsa", Match::Start),
+    ("id_dsa", Match::Start),
+    ("id_ecdsa", Match::Start),
+    ("id_ed25519", Match::Start),
+    (".pem", Match::End),
+    (".key", Match::End),
+    (".p12", Match::End),
+    (".pfx", Match::End),
+    (".jks", Match::End),
+    (".keystore", Match::End),
+    (".kdbx", Match::End),
+    (".asc", Match::End),
+    (".tfvars", Match::End),
+    (".tfstate", Match::End),
+    (".ovpn", Match::End),
+];
+/// Folders whose every file is a secret.
+const SECRET_FOLDERS: &[&str] = &[".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud"];
+/// They only show which names are expected.
+const HARMLESS_NAMES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
+
+#[derive(Clone, Copy, Debug)]
+enum Match {
+    Whole,
+    Start,
+    End,
+    Part,
+}
+
+/// Why a file is not sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    NotFound,
+    /// It resolves to a place outside of the project.
+    Outside,
+    /// It is reached through a link.
+    Link,
+    /// Neither a file nor a folder, or one that cannot be read.
+    Unreadable(String),
+    /// A part of git's own folder.
+    Git,
+    SecretName(&'static str),
+    Secret(secret::Found),
+    TooLarge(u64),
+    NotText,
+    TooManyFiles,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NotFound => out.write_str("there is no such file"),
+            Refusal::Outside => out.write_str("it resolves outside of the project root"),
+            Refusal::Link => out.write_str("it is reached through a symbolic link, which may lead anywhere"),
+            Refusal::Unreadable(why) => write!(out, "it cannot be read: {why}"),
+            Refusal::Git => out.write_str("it is a part of git's own folder"),
+            Refusal::SecretName(name) => write!(out, "its name is that of a secret (`{name}`)"),
+            Refusal::Secret(found) => write!(out, "line {} looks like a credential ({})", found.line, found.rule),
+            Refusal::TooLarge(bytes) => {
+                write!(out, "it has {bytes} bytes; a file of more than 100 KB ({FILE_BYTES_MAX} bytes) is not sent")
+            }
+            Refusal::NotText => out.write_str("it is not text in UTF-8"),
+            Refusal::TooManyFiles => write!(out, "there are more than {FILES_MAX} files in it"),
+        }
+    }
+}
+
+/// The pattern that makes a path that of a secret, going by its names alone.
+pub fn secret_name(path: &str) -> Option<&'static str> {
+    let lower = path.to_lowercase();
+    let mut parts = lower.split('/').rev().filter(|part| !part.is_empty());
+    let name = parts.next()?;
+    if let Some(folder) = SECRET_FOLDERS.iter().find(|folder| parts.clone().any(|part| part == **folder)) {
+        return Some(folder);
+    }
+    if HARMLESS_NAMES.contains(&name) {
+        return None;
+    }
+    let known = |(pattern, how): &&(&'static str, Match)| match how {
+        Match::Whole => name == *pattern,
+        Match::Start => name.starts_with(pattern),
+        Match::End => name.ends_with(pattern),
+        Match::Part => name.contains(pattern),
+    };
+    SECRET_NAMES.iter().find(known).map(|(pattern, _)| *pattern)
+}
+
+/// What a text may count for with whoever counts most.
+pub fn with_margin(tokens: u64) -> u64 {
+    tokens.saturating_add(tokens.saturating_mul(MARGIN_PERCENT) / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_their_names() {
+        for (path, pattern) in [
+            (".env", Some(".env")),
+            ("deploy/.env.production", Some(".env.")),
+            (".env.example", None),
+            ("src/environment.py", None),
+            ("tls/server.KEY", Some(".key")),
+            ("a/server.pem", Some(".pem")),
+            ("docs/my-secret-plan.md", Some("secret")),
+            ("id_rsa.pub", Some("id_rsa")),
+            (".ssh/config", Some(".ssh")),
+            ("src/keyboard.rs", None),
+            ("config/credentials.yml.enc", Some("credentials")),
+            ("", None),
+        ] {
+            assert_eq!(secret_name(path), pattern, "{path}");
+        }
+    }
+}

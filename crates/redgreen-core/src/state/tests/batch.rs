@@ -1,0 +1,96 @@
+//! A file that lists its tests: no plan, one cycle, more tests where coverage falls short.
+
+use super::*;
+use crate::brief::{Case, Door};
+
+/// Performs steps whose event is plain until somebody has to say something; the role that is asked, or the phase judged.
+fn until_asked(mut state: State, commits: &mut u32) -> (State, String) {
+    loop {
+        let event = match step::next(&state) {
+            Step::Prepare { .. } => prepared(),
+            Step::Restore { tree, .. } => Event::Restored { tree, salvage: None },
+            Step::Record { file, .. } => Event::Recorded { file },
+            Step::Commit { tree, .. } => {
+                *commits += 1;
+                Event::Committed { mark: mark(&format!("commit{commits}"), &tree) }
+            }
+            Step::Note { commit, handoff } => Event::Noted { commit, handoff },
+            Step::Ask { assignment, .. } => {
+                let known = assignment.brief.map_or(0, |brief| brief.test_cases.len());
+                return (state, format!("{} {} {known}", assignment.phase, assignment.role));
+            }
+            Step::Judge { phase, .. } => return (state, format!("judge {phase}")),
+            Step::Leave { outcome } => return (state, outcome_name(&outcome).to_owned()),
+            Step::Lint => return (state, "lint".to_owned()),
+            Step::Measure => return (state, "measure".to_owned()),
+            step @ (Step::Pause { .. } | Step::Merge { .. } | Step::Discard | Step::Stop) => panic!("{}", step.name()),
+        };
+        state = state.apply(&event, AT).unwrap();
+    }
+}
+
+fn coverage_short() -> Verdict {
+    refused(Code::GreenCoverage, standing(PASSED, 1))
+}
+
+#[test]
+fn all_tests_first_then_the_code_then_more_tests_where_they_reach_too_little() {
+    let case = |id: &str| Case { id: id.to_owned(), description: "works".to_owned(), ..Case::default() };
+    let brief = Brief {
+        door: Door::Task,
+        test_cases: vec![case("TC001"), case("TC002")],
+        convergence: vec!["pytest".to_owned()],
+        ..Brief::of("a till")
+    };
+    let run = Run { brief, ..run(Policy { iterations_max: 4, ..Policy::default() }, &[]) };
+    let mut state = State::begin(&Event::Started { run: Box::new(run) }).unwrap();
+    let mut commits = 0;
+    let unmet = Event::Linted { findings: vec![], criteria: vec!["`pytest` says no".to_owned()], took_ms: 0 };
+    let met = Event::Linted { findings: vec![], criteria: vec![], took_ms: 0 };
+    for (asked, event) in [
+        ("measure", measured(true)),
+        ("RED test 2", turned(Role::Test, done(""), "tests")),
+        ("judge RED", accepted(Phase::Red)),
+        ("GREEN implementing 2", turned(Role::Implementing, done(""), "code")),
+        ("judge GREEN", judged(Phase::Green, coverage_short(), None)),
+        ("GREEN test 2", turned(Role::Test, done(""), "broken")),
+        ("judge GREEN", judged(Phase::Green, refused(Code::RefactorRegression, None), None)),
+        // Back at the code that was right, and asked again.
+        ("GREEN test 2", turned(Role::Test, done(""), "covered")),
+        ("judge GREEN", accepted(Phase::Green)),
+        ("lint", met),
+        ("REFACTOR refactor 2", turned(Role::Refactor, done(""), "nicer")),
+        ("judge REFACTOR", accepted(Phase::Refactor)),
+        ("lint", unmet),
+    ] {
+        let (now, told) = until_asked(state, &mut commits);
+        assert_eq!(told, asked);
+        state = now.apply(&event, AT).unwrap();
+    }
+    // The task's own criterion is not met: refactored again, after a pause.
+    assert!(matches!(&state.situation, Situation::Working { phase: Phase::Refactor, .. }), "{:?}", state.situation);
+    assert_eq!((commits, state.progress.completed.len()), (2, 0));
+}
+
+#[test]
+fn coverage_that_stays_short_ends_green_as_failures_do() {
+    let brief = Brief { door: Door::Spec, ..Brief::of("a till") };
+    let run = Run { brief, ..run(Policy { iterations_max: 2, ..Policy::default() }, &[]) };
+    let mut state = State::begin(&Event::Started { run: Box::new(run) }).unwrap();
+    let mut commits = 0;
+    for event in [
+        measured(true),
+        turned(Role::Test, done(""), "tests"),
+        accepted(Phase::Red),
+        turned(Role::Implementing, done(""), "code"),
+        judged(Phase::Green, coverage_short(), None),
+        turned(Role::Test, done(""), "more"),
+        judged(Phase::Green, coverage_short(), None),
+    ] {
+        (state, _) = until_asked(state, &mut commits);
+        state = state.apply(&event, AT).unwrap();
+    }
+    let (state, told) = until_asked(state, &mut commits);
+    assert_eq!(told, "gave-up");
+    assert_eq!(state.expected_tree(), "tests");
+}

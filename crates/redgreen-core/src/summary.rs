@@ -1,0 +1,208 @@
+//! What a run came to, in the words of whoever handed in the task: the summary, and the block that ends the output.
+
+use crate::artifact::{Green, Red};
+use crate::brief::{Brief, Door};
+use crate::event::Outcome;
+use crate::phase::Phase;
+use crate::state::State;
+
+/// What was seen on the way, as far as it was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub red: Option<Red>,
+    pub green: Option<Green>,
+    /// Files the branch changed, and how: `added`, `modified`, `deleted`.
+    pub files: Vec<(String, &'static str)>,
+    /// Where artifacts are, for a person to look.
+    pub folder: String,
+}
+
+impl Seen {
+    /// Passed and all tests, of the last run that was seen.
+    fn counts(&self) -> (u64, u64) {
+        let results = self.green.as_ref().map(|green| &green.test_results);
+        let results = results.or_else(|| self.red.as_ref().map(|red| &red.test_results));
+        results.map_or((0, 0), |results| (results.passed, results.total - results.skipped.min(results.total)))
+    }
+
+    fn tests_line(&self) -> String {
+        let (passed, total) = self.counts();
+        let percent = passed.saturating_mul(100).checked_div(total).unwrap_or(0);
+        format!("{passed}/{total} passed ({percent}%)")
+    }
+
+    fn coverage_line(&self, brief: &Brief) -> String {
+        let actual = self.green.as_ref().and_then(|green| green.coverage.as_deref()).unwrap_or("not measured");
+        let target = brief.expected_coverage.map_or_else(|| "none".to_owned(), |target| target.to_string());
+        format!("{actual} (target: {target})")
+    }
+
+    fn iterations(&self) -> u32 {
+        self.green.as_ref().map_or(0, |green| green.iterations)
+    }
+}
+
+/// The summary of a run, as markdown.
+pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
+    let brief = &state.run.brief;
+    let title = brief.request.lines().next().unwrap_or_default();
+    let name = if brief.id.is_empty() { state.run.id.as_str() } else { brief.id.as_str() };
+    let limit = state.run.policy.iterations_max;
+    let red = seen.red.as_ref();
+    let written = red.map_or(0, |red| red.test_count);
+    let asked = match (brief.door, brief.test_count) {
+        (Door::Task, Some(count)) => count.to_string(),
+        (Door::Spec | Door::Task, _) => format!("at least {}", brief.test_cases.len()),
+        (Door::Request | Door::Design, _) => "one in each cycle".to_owned(),
+    };
+    let files = red.map(|red| red.test_files.iter().map(|file| file.path.clone()).collect::<Vec<_>>().join(", "));
+    let initial = red.map_or_else(
+        || "RED was not reached".to_owned(),
+        |red| match red.unexpected_passes.len() {
+            0 => "All tests failing as expected".to_owned(),
+            passes => format!("{} failing, {passes} passing at once", red.failing_tests.len()),
+        },
+    );
+    let mut text = format!(
+        "# Task: {name} {title}\n\n## TDD Cycle Summary\n\n\
+         ### Red Phase: Write Failing Tests\n\
+         - Test Cases Written: {written} (expected: {asked})\n\
+         - Test Files: {}\n\
+         - Initial Result: {initial}\n\n\
+         ### Green Phase: Implement to Pass Tests\n\
+         - Implementation Scope: {}\n\
+         - Test-Fix Iterations: {}/{limit}\n\
+         - Final Test Results: {}\n\
+         - Coverage: {}\n\
+         - Iteration Details: See green-fix-iteration-*.md\n\n\
+         ### Refactor Phase: Improve Code Quality\n\
+         - Regression Test: {}\n\
+         - Final Test Results: {}\n\n\
+         ## Implementation Summary\n\n### Files Modified\n",
+        files.filter(|files| !files.is_empty()).unwrap_or_else(|| "none".to_owned()),
+        scope(brief),
+        seen.iterations(),
+        seen.tests_line(),
+        seen.coverage_line(brief),
+        if is_complete(outcome) { "All tests still passing" } else { "not reached" },
+        seen.tests_line(),
+    );
+    for (path, how) in &seen.files {
+        text.push_str(&format!("- `{path}`: {how}\n"));
+    }
+    if seen.files.is_empty() {
+        text.push_str("- none\n");
+    }
+    if !brief.components.is_empty() {
+        text.push_str("\n### Content Added\n");
+        for component in &brief.components {
+            let words = if component.description.is_empty() { &component.kind } else { &component.description };
+            text.push_str(&format!("- **{}**: {words}\n", component.name));
+        }
+    }
+    let warnings = red.map_or(&[][..], |red| red.warnings.as_slice());
+    let warnings: Vec<&String> = warnings.iter().chain(seen.green.iter().flat_map(|green| &green.warnings)).collect();
+    if !warnings.is_empty() {
+        text.push_str("\n### Warnings\n");
+        for warning in warnings {
+            text.push_str(&format!("- {warning}\n"));
+        }
+    }
+    let status = match outcome {
+        outcome if is_complete(outcome) => "Complete (TDD Compliant)",
+        Some(Outcome::GaveUp { .. } | Outcome::Aborted) => "Failed",
+        _ => "Blocked",
+    };
+    text.push_str(&format!("\n## Status: {status}\n"));
+    text
+}
+
+/// The block that ends the output: complete, blocked or failed.
+pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
+    let brief = &state.run.brief;
+    let limit = state.run.policy.iterations_max;
+    let phase = title_case(state.phase());
+    match outcome {
+        Outcome::Waiting | Outcome::Merged => {
+            let files: Vec<&str> = seen.files.iter().map(|(path, _)| path.as_str()).collect();
+            format!(
+                "## TASK COMPLETE\n\nTDD cycle completed: Red → Green → Refactor\nTest results: {}\nCoverage: {}\n\
+                 Green phase iterations: {}/{limit}\nFiles modified: {}\n",
+                seen.tests_line(),
+                seen.coverage_line(brief),
+                seen.iterations(),
+                files.join(", ")
+            )
+        }
+        Outcome::GaveUp { phase, trouble } => {
+            let reason = match phase {
+                Phase::Green if seen.iterations() >= limit => {
+                    format!("Max iterations ({limit}) reached without passing tests")
+                }
+                Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => first(&trouble.message),
+            };
+            let file = format!("{}-phase-failure.md", phase.as_str().to_lowercase());
+            format!(
+                "## TASK FAILED\n\n**Phase:** {}\n**Reason:** {reason}\n**Action:** All changes auto-reverted\n\
+                 **Diagnostics:** See {}/cycle-{}/{file}\n",
+                title_case(*phase),
+                seen.folder,
+                state.progress.cycle
+            )
+        }
+        Outcome::Aborted => format!(
+            "## TASK FAILED\n\n**Phase:** {phase}\n**Reason:** a human aborted the run\n\
+             **Action:** Nothing was merged\n**Diagnostics:** See {}\n",
+            seen.folder
+        ),
+        Outcome::MergeBlocked { trouble } => {
+            blocked(&trouble.message, "settle the branch it is meant for, then approve", &phase, state)
+        }
+        Outcome::Undecided { phase, trouble } => {
+            blocked(&trouble.message, "a human looks, then resumes or aborts", title_case(*phase), state)
+        }
+        Outcome::AgentUnusable { trouble } => {
+            blocked(&trouble.message, "an agent that can work, then resume", &phase, state)
+        }
+        Outcome::BaselineUnusable { trouble } => {
+            blocked(&trouble.message, "a test suite that runs, then resume", &phase, state)
+        }
+        Outcome::BudgetSpent { what } => blocked(what, "a larger budget, then resume", &phase, state),
+        Outcome::Interrupted => blocked("it was interrupted", "resume", &phase, state),
+    }
+}
+
+fn blocked(blocker: &str, need: &str, phase: &str, state: &State) -> String {
+    let turns: u32 = state.turns.values().sum();
+    format!(
+        "## TASK BLOCKED\n\n**Blocker:** {}\n**Need:** {need}: redgreen resume {}\n**Attempted:** {turns} agent turns\n\
+         **Phase:** {}\n",
+        first(blocker),
+        state.run.id,
+        phase.to_lowercase()
+    )
+}
+
+fn scope(brief: &Brief) -> String {
+    let components = brief.components.iter().map(|component| component.name.as_str());
+    let words: Vec<&str> = brief.implementation_scope.iter().map(String::as_str).chain(components).collect();
+    if words.is_empty() { brief.request.lines().next().unwrap_or_default().to_owned() } else { words.join("; ") }
+}
+
+fn is_complete(outcome: Option<&Outcome>) -> bool {
+    matches!(outcome, Some(Outcome::Waiting | Outcome::Merged))
+}
+
+fn title_case(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Plan => "Plan",
+        Phase::Red => "Red",
+        Phase::Green => "Green",
+        Phase::Refactor => "Refactor",
+        Phase::Complete => "Complete",
+    }
+}
+
+fn first(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,30 @@
+//! `redgreen config`.
+
+use anyhow::Result;
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops::config;
+use crate::view;
+
+/// Show every setting that holds here, and where it came from
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen config\n  redgreen config --json")]
+pub(super) struct Args {}
+
+impl Args {
+    pub(super) fn perform(&self, desk: &Desk) -> Result<Code> {
+        let config = config::config(&desk.project()?)?;
+        let mut text = String::new();
+        let width = config.settings.iter().map(|row| row.key.len()).max().unwrap_or_default();
+        for row in &config.settings {
+            let origin = view::paint(view::QUIET, &format!("({})", row.origin));
+            text.push_str(&format!("{:<width$}  {}  {origin}\n", row.key, row.value));
+        }
+        for row in &config.unused {
+            text.push_str(&format!("{:<width$}  is not used  ({})\n", row.key, row.origin));
+        }
+        desk.printer.answer(&text, &config);
+        Ok(Code::Done)
+    }
+}

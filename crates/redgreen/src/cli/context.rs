@@ -1,0 +1,57 @@
+//! `redgreen context`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::Desk;
+use super::run::AgentArgs;
+use crate::failure::Code;
+use crate::ops::context::{self, Context};
+use crate::view;
+
+/// Show what would be sent to an agent, how large it is, and to whom
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen context src/auth docs/lld.md\n  redgreen context src --json\n\n\
+                        Exit codes: 0 a run with these paths could start, 1 it could not")]
+pub(super) struct Args {
+    /// Files and folders of the project
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    agents: AgentArgs,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let project = desk.project()?;
+        let context = context::context(&project, &self.agents.into(), &desk.folder, &self.paths)?;
+        desk.printer.answer(&words(&context), &context);
+        Ok(if context.is_fine() { Code::Done } else { Code::No })
+    }
+}
+
+fn words(context: &Context) -> String {
+    let mut text = String::new();
+    for file in &context.files {
+        let hint = match file.hints.first() {
+            Some(line) => format!("  (line {line} looks random: is it a secret?)"),
+            None => String::new(),
+        };
+        text.push_str(&format!("{:>9} bytes {:>8} tokens  {}{hint}\n", file.bytes, file.tokens, file.path));
+    }
+    for refused in &context.refused {
+        text.push_str(&format!("{:>32}  {}: {}\n", view::paint(view::BAD, "not sent"), refused.path, refused.why));
+    }
+    text.push_str(&format!(
+        "{:>9} bytes {:>8} tokens  in all; at most {} tokens are sent\n",
+        context.bytes, context.tokens, context.tokens_max
+    ));
+    let next = if context.is_fine() {
+        "redgreen run --context <paths> \"<what to build>\""
+    } else {
+        "leave away what is not sent"
+    };
+    text.push_str(&view::block(&[("to", &context.to), ("policy", view::POLICY)], next));
+    text
+}

@@ -1,0 +1,44 @@
+//! `redgreen report`.
+
+mod html;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops::report;
+use crate::view;
+
+/// Show what a run came to: as a summary, as JSON, or as one HTML page
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  redgreen report\n  redgreen report k3x9 --html report.html\n  redgreen report --json"
+)]
+pub(super) struct Args {
+    /// The run [default: the only one that is open, or the last one]
+    run: Option<String>,
+    /// Write one HTML page that needs no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print the summary as markdown; this is what is done anyway
+    #[arg(long, conflicts_with = "html")]
+    markdown: bool,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let timeline = report::report(&desk.project()?, self.run.as_deref())?;
+        if let Some(path) = self.html {
+            let path = desk.folder.join(path);
+            fs::write(&path, html::page(&timeline)).with_context(|| format!("write {}", path.display()))?;
+            let text = format!("wrote {}\n{}", path.display(), view::next_line("open it in a browser"));
+            desk.printer.answer(&text, &timeline);
+            return Ok(Code::Done);
+        }
+        desk.printer.answer(&timeline.summary, &timeline);
+        Ok(Code::Done)
+    }
+}

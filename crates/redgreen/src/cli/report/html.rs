@@ -1,0 +1,186 @@
+//! A run as one HTML page: no script, no network, everything that comes from outside escaped.
+
+use redgreen_core::policy::{Spent, dollars};
+use redgreen_core::verdict::Decision;
+
+use crate::ops::report::{Step, Timeline, Work};
+use crate::view;
+
+const STYLE: &str = include_str!("report.css");
+/// What is shown of an agent's words.
+const SAID_LINES_MAX: usize = 60;
+
+pub(super) fn page(timeline: &Timeline) -> String {
+    let title = escaped(&view::brief(&timeline.request));
+    let steps: String = timeline.steps.iter().enumerate().map(|(at, step)| self::step(at, step)).collect();
+    let band: String = timeline
+        .steps
+        .iter()
+        .enumerate()
+        .map(|(at, step)| {
+            let word = decision(step.verdict.decision);
+            format!("<a class=\"{word}\" href=\"#step-{at}\" title=\"cycle {} {} {word}\"></a>", step.cycle, step.phase)
+        })
+        .collect();
+    let policy = "default-src 'none'; style-src 'unsafe-inline'";
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <title>{title} · redgreen</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n<h1>{title}</h1>\n<p class=\"meta\">{}</p>\n{}</header>\n\
+         <nav class=\"band\" aria-label=\"Every verdict, in order\">{band}</nav>\n\
+         <h2>Timeline</h2>\n{}<ol class=\"steps\">\n{steps}</ol>\n\
+         <h2>Summary</h2>\n<pre class=\"card\">{}</pre>\n\
+         <footer>Written by redgreen {}. Every verdict rests on a run of the project's own tests.</footer>\n\
+         </main>\n</body>\n</html>\n",
+        meta(timeline),
+        tiles(timeline),
+        baseline(timeline),
+        escaped(&timeline.summary),
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+fn meta(timeline: &Timeline) -> String {
+    let words = [
+        format!("run {}", timeline.id),
+        format!("on {}", timeline.branch),
+        format!("for {}", timeline.target),
+        format!("by {}", timeline.agent),
+        view::date(timeline.started / 1000),
+    ];
+    escaped(&words.join(" · "))
+}
+
+fn tiles(timeline: &Timeline) -> String {
+    let accepted = timeline.steps.iter().filter(|step| step.verdict.decision == Decision::Accepted).count();
+    let refused = timeline.steps.len() - accepted;
+    let cycles = timeline.steps.iter().map(|step| step.cycle).max().unwrap_or(0);
+    let money = if timeline.microdollars > 0 { dollars(timeline.microdollars) } else { "—".to_owned() };
+    let tokens = if timeline.tokens > 0 { timeline.tokens.to_string() } else { "—".to_owned() };
+    let rows = [
+        (timeline.standing.to_owned(), "standing"),
+        (cycles.to_string(), "cycles"),
+        (format!("{accepted} / {refused}"), "accepted / not accepted"),
+        (seconds(timeline.work_ms), "at work"),
+        (tokens, "tokens"),
+        (money, "cost"),
+    ];
+    let tiles: String = rows
+        .iter()
+        .map(|(value, name)| format!("<div class=\"tile\"><b>{}</b><span>{name}</span></div>\n", escaped(value)))
+        .collect();
+    format!("<div class=\"tiles\">\n{tiles}</div>\n")
+}
+
+fn baseline(timeline: &Timeline) -> String {
+    let Some(line) = &timeline.baseline else { return String::new() };
+    format!("<p class=\"ran\">Before anything was changed: <code>{}</code></p>\n", escaped(line))
+}
+
+fn step(at: usize, step: &Step) -> String {
+    let word = decision(step.verdict.decision);
+    let mut text = format!(
+        "<li id=\"step-{at}\" class=\"{word}\"><article class=\"card\">\n<div class=\"head\">\
+         <span class=\"phase {phase}\">{phase}</span><span class=\"pill {word}\">{word}</span>\
+         <span class=\"test\">{}</span><span class=\"time\">cycle {} · {}</span></div>\n",
+        escaped(step.test.as_deref().unwrap_or_default()),
+        step.cycle,
+        seconds(step.took_ms),
+        phase = step.phase,
+    );
+    text.push_str("<ul class=\"reasons\">\n");
+    for reason in &step.verdict.reasons {
+        let place = match (&reason.file, reason.line) {
+            (Some(file), Some(line)) => format!(" <code>{}:{line}</code>", escaped(file)),
+            (Some(file), None) => format!(" <code>{}</code>", escaped(file)),
+            (None, _) => String::new(),
+        };
+        text.push_str(&format!(
+            "<li>{}{place} <code>{}</code></li>\n",
+            escaped(&reason.sentence),
+            reason.code.as_str()
+        ));
+    }
+    text.push_str("</ul>\n");
+    for note in step.verdict.notes.iter().chain(&step.findings) {
+        text.push_str(&format!("<p class=\"note\">{}</p>\n", escaped(note)));
+    }
+    if let Some(ran) = &step.ran {
+        text.push_str(&format!("<p class=\"ran\">ran <code>{}</code></p>\n", escaped(ran)));
+    }
+    for turn in &step.turns {
+        text.push_str(&self::turn(turn));
+    }
+    if let Some(diff) = &step.diff {
+        let commit = step.commit.as_deref().and_then(|commit| commit.get(..10)).unwrap_or_default();
+        let cut = if step.diff_cut { ", its beginning and its end" } else { "" };
+        let open = if diff.lines().count() <= 60 { " open" } else { "" };
+        text.push_str(&format!(
+            "<details{open}><summary>commit {commit}{cut}</summary><pre>{}</pre></details>\n",
+            self::diff(diff)
+        ));
+    }
+    text.push_str("</article></li>\n");
+    text
+}
+
+fn turn(turn: &Work) -> String {
+    let (tokens, microdollars) = (turn.tokens.unwrap_or(0), turn.microdollars.unwrap_or(0));
+    let cost = view::cost(&Spent { tokens, microdollars, ..Spent::default() });
+    let cost = if cost.is_empty() { "cost unknown".to_owned() } else { cost };
+    let failed = if turn.failed { " failed" } else { "" };
+    let head = format!("{} agent{failed} · {} · {cost}", turn.role, seconds(turn.took_ms));
+    if turn.said.trim().is_empty() {
+        return format!("<p class=\"note\">{}</p>\n", escaped(&head));
+    }
+    format!(
+        "<details><summary>{}</summary><pre>{}</pre></details>\n",
+        escaped(&head),
+        escaped(&view::clip(&turn.said, SAID_LINES_MAX))
+    )
+}
+
+fn diff(text: &str) -> String {
+    let line = |line: &str| {
+        let class = match line.chars().next() {
+            Some('+') if !line.starts_with("+++") => "a",
+            Some('-') if !line.starts_with("---") => "d",
+            Some(' ') => "c",
+            _ => "h",
+        };
+        format!("<span class=\"{class}\">{}\n</span>", escaped(line))
+    };
+    text.lines().map(line).collect()
+}
+
+fn decision(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Accepted => "accepted",
+        Decision::Refused => "refused",
+        Decision::Undecided => "undecided",
+    }
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{} s", ms / 1000, ms % 1000 / 100)
+}
+
+/// Text for HTML, in an element or an attribute.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            // Control characters have no place in a page; a terminal's colours are such.
+            letter if letter.is_control() && letter != '\n' && letter != '\t' => safe.push('\u{fffd}'),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}

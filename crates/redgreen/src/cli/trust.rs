@@ -1,0 +1,46 @@
+//! `redgreen trust`.
+
+use anyhow::Result;
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops::trust::{self, Trust};
+use crate::view;
+
+/// Agree to the commands that this project's settings name; they do not run before
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen trust --show\n  redgreen trust\n  redgreen trust --revoke")]
+pub(super) struct Args {
+    /// Only show them
+    #[arg(long, conflicts_with = "revoke")]
+    show: bool,
+    /// Take it back
+    #[arg(long)]
+    revoke: bool,
+}
+
+impl Args {
+    pub(super) fn perform(&self, desk: &Desk) -> Result<Code> {
+        let project = desk.project()?;
+        let (root, environment) = (&project.git.root, &project.environment);
+        let trust = match (self.show, self.revoke) {
+            (true, _) => trust::look(root, environment)?,
+            (false, true) => trust::revoke(root, environment)?,
+            (false, false) => trust::agree(root, environment)?,
+        };
+        desk.printer.answer(&words(&trust), &trust);
+        Ok(Code::Done)
+    }
+}
+
+pub(super) fn words(trust: &Trust) -> String {
+    if trust.commands.is_empty() {
+        return "this project names no commands\n".to_owned();
+    }
+    let mut text = String::new();
+    for command in &trust.commands {
+        text.push_str(&format!("  {}  {}\n", command.key, command.line));
+    }
+    let word = if trust.trusted { view::paint(view::GOOD, "trusted") } else { view::paint(view::DOUBT, "not trusted") };
+    format!("{text}{word}\n")
+}

@@ -1,0 +1,264 @@
+//! The files that settings come from, weakest first: what other tools left in the project, the user's own file, the
+//! project's. Each is checked by itself; together they are one table, and every value knows where it came from.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use redgreen_core::brief::node::{Fault, Need, Node, Reader, Syntax, Value as Yaml};
+use toml::{Table, Value};
+
+use super::properties::{self, Properties};
+use super::{Environment, FILE, File, text};
+use crate::failure::Failure;
+
+/// The stage settings of another tool, read as they are.
+const RED_STAGE: &str = ".agentforge/config/stages/red.yaml";
+const GREEN_STAGE: &str = ".agentforge/config/stages/green.yaml";
+/// The user's own settings, in the folder of settings.
+pub const USER_FILE: &str = "config.toml";
+
+/// One source of settings.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// The file, or what else says it.
+    pub origin: String,
+    /// The project brings it along: whoever wrote the project wrote it.
+    pub of_project: bool,
+    pub table: Table,
+    /// What it says that nobody uses.
+    pub unused: Vec<String>,
+}
+
+/// A value, and who says it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub key: String,
+    pub value: Value,
+    pub origin: String,
+}
+
+/// Every file there is, weakest first.
+pub fn layers(project: &Path, environment: &Environment) -> Result<Vec<Layer>> {
+    let mut found = Vec::new();
+    if let Some(said) = text(project, properties::FILE)? {
+        found.push(of_properties(&Properties::parse(&said))?);
+    }
+    for (name, read) in [(RED_STAGE, red_stage as fn(&mut Reader, &Node) -> Table), (GREEN_STAGE, green_stage)] {
+        if let Some(said) = text(project, name)? {
+            found.push(of_stage(name, &said, read)?);
+        }
+    }
+    if let Some(folder) = &environment.settings
+        && let Some(said) = text(folder, USER_FILE)?
+    {
+        found.push(of_toml(&folder.join(USER_FILE), false, &said)?);
+    }
+    if let Some(said) = text(project, FILE)? {
+        found.push(of_toml(Path::new(FILE), true, &said)?);
+    }
+    Ok(found)
+}
+
+/// All layers as one file; the later one wins, key by key.
+pub fn merged(layers: &[Layer]) -> Result<File> {
+    let mut whole = Table::new();
+    for layer in layers {
+        merge(&mut whole, &layer.table);
+    }
+    whole.try_into().map_err(|error| Failure::usage(format!("the settings cannot be used: {error}")).into())
+}
+
+/// Every value that holds, with its key as it is written in a file, and where it came from.
+pub fn settings(layers: &[Layer]) -> Vec<Setting> {
+    let mut all: Vec<Setting> = Vec::new();
+    for layer in layers {
+        for (key, value) in flat("", &layer.table) {
+            all.retain(|known| known.key != key);
+            all.push(Setting { key, value, origin: layer.origin.clone() });
+        }
+    }
+    all.sort_by(|one, other| one.key.cmp(&other.key));
+    all
+}
+
+fn of_toml(path: &Path, of_project: bool, said: &str) -> Result<Layer> {
+    let origin = path.display().to_string();
+    File::parse_named(&origin, said)?;
+    let table = said.trim_start_matches('\u{feff}').parse().unwrap_or_default();
+    Ok(Layer { origin, of_project, table, unused: Vec::new() })
+}
+
+fn of_properties(properties: &Properties) -> Result<Layer> {
+    let mut table = Table::new();
+    if let Some(command) = properties.get("test.command") {
+        put(&mut table, "test", "command", Value::String(command.to_owned()));
+    }
+    if let Some(seconds) = properties.get("bash.timeout") {
+        let seconds: f64 = seconds.trim().parse().map_err(|_| {
+            let place = properties::FILE;
+            Failure::usage(format!("bash.timeout in {place} is {seconds:?}; it has to be a number of seconds"))
+                .next(format!("correct bash.timeout in {place}"))
+        })?;
+        for name in ["red", "green", "bash"] {
+            put(&mut table, "timeout", name, Value::Float(seconds));
+        }
+    }
+    Ok(Layer { origin: properties::FILE.to_owned(), of_project: true, table, unused: Vec::new() })
+}
+
+fn of_stage(name: &str, said: &str, read: fn(&mut Reader, &Node) -> Table) -> Result<Layer> {
+    let wrong = |faults: Vec<Fault>| {
+        let failure = Failure::usage(format!("{name} cannot be used"));
+        let failure = faults.iter().fold(failure, |failure, fault| failure.evidence(format!("{name}:{fault}")));
+        failure.next(format!("correct {name}"))
+    };
+    let root = Node::parse(Syntax::Yaml, said).map_err(|fault| wrong(vec![fault]))?;
+    let mut reader = Reader::default();
+    let table = if reader.is_object(&root) { read(&mut reader, &root) } else { Table::new() };
+    let unused = std::mem::take(&mut reader.unused);
+    let table = reader.finish(Some(table)).map_err(wrong)?;
+    Ok(Layer { origin: name.to_owned(), of_project: true, table, unused })
+}
+
+fn red_stage(reader: &mut Reader, root: &Node) -> Table {
+    let mut table = Table::new();
+    if let Some(execution) = reader.object(root, "execution", Need::Optional) {
+        if let Some(seconds) = number(reader, execution, "timeout_seconds") {
+            put(&mut table, "timeout", "red", Value::Float(seconds));
+        }
+        not_used(reader, execution, &["timeout_seconds"]);
+    }
+    if let Some(validation) = reader.object(root, "validation", Need::Optional) {
+        if let Some(ratio) = number(reader, validation, "max_pass_ratio") {
+            put(&mut table, "test", "max-pass-ratio", Value::Float(ratio));
+        }
+        not_used(reader, validation, &["max_pass_ratio"]);
+    }
+    not_used(reader, root, &["stage", "execution", "validation"]);
+    table
+}
+
+fn green_stage(reader: &mut Reader, root: &Node) -> Table {
+    const ITERATIONS_MAX: u32 = 1_000;
+    let mut table = Table::new();
+    if let Some(execution) = reader.object(root, "execution", Need::Optional) {
+        if let Some(count) = reader.count(execution, "max_iterations", Need::Optional, (1, ITERATIONS_MAX)) {
+            table.insert("max-iterations".to_owned(), Value::Integer(count.into()));
+        }
+        if let Some(seconds) = number(reader, execution, "test_timeout_seconds") {
+            put(&mut table, "timeout", "green", Value::Float(seconds));
+        }
+        not_used(reader, execution, &["max_iterations", "test_timeout_seconds"]);
+    }
+    not_used(reader, root, &["stage", "execution"]);
+    table
+}
+
+fn number(reader: &mut Reader, object: &Node, key: &str) -> Option<f64> {
+    let node = object.get(key)?;
+    let number = match &node.value {
+        Yaml::Number(number) => number.parse().ok(),
+        Yaml::Null | Yaml::Flag(_) | Yaml::Text(_) | Yaml::List(_) | Yaml::Object(_) => None,
+    };
+    if number.is_none() {
+        reader.fault(node, "expected a number");
+    }
+    number
+}
+
+/// Said for another program; shown, so that nobody thinks it works here.
+fn not_used(reader: &mut Reader, object: &Node, known: &[&str]) {
+    let Yaml::Object(entries) = &object.value else { return };
+    let others = entries.iter().filter(|(key, _)| !known.contains(&key.as_str()));
+    reader.unused.extend(others.map(|(_, node)| node.path.trim_start_matches("$.").to_owned()));
+}
+
+fn put(table: &mut Table, section: &str, key: &str, value: Value) {
+    let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(section) = section {
+        section.insert(key.to_owned(), value);
+    }
+}
+
+fn merge(whole: &mut Table, stronger: &Table) {
+    for (key, value) in stronger {
+        match (whole.get_mut(key), value) {
+            (Some(Value::Table(known)), Value::Table(more)) => merge(known, more),
+            _ => {
+                whole.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn flat(above: &str, table: &Table) -> Vec<(String, Value)> {
+    let mut all = Vec::new();
+    for (key, value) in table {
+        let path = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
+        match value {
+            Value::Table(inner) => all.extend(flat(&path, inner)),
+            value => all.push((path, value.clone())),
+        }
+    }
+    all
+}
+
+/// The user's folders for settings and for what programs remember.
+pub(super) fn own_folders() -> (Option<PathBuf>, Option<PathBuf>) {
+    let folders = directories::ProjectDirs::from("", "", "redgreen");
+    let settings = folders.as_ref().map(|folders| folders.config_dir().to_owned());
+    let state = folders.as_ref().map(|folders| folders.state_dir().unwrap_or(folders.data_local_dir()).to_owned());
+    (settings, state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_later_file_wins_and_every_value_knows_where_it_came_from() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("project");
+        let user = folder.path().join("user");
+        for (path, text) in [
+            ("project/tdd.properties", "bash.timeout=60\ntest.command=make check\n"),
+            (
+                "project/.agentforge/config/stages/red.yaml",
+                "stage: red\ntest_framework: pytest\nvalidation:\n  max_pass_ratio: 0.5\nexecution:\n  timeout_seconds: 300\n",
+            ),
+            (
+                "project/.agentforge/config/stages/green.yaml",
+                "stage: green\nexecution:\n  max_iterations: 20\n  test_timeout_seconds: 90\n",
+            ),
+            ("user/config.toml", "backoff = 2.0\n[agent]\nname = \"mine\"\n"),
+            ("project/redgreen.toml", "backoff = 0.5\n"),
+        ] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let environment = Environment { settings: Some(user), ..Environment::default() };
+        let layers = layers(&project, &environment).unwrap();
+        let file = merged(&layers).unwrap();
+        assert_eq!((file.backoff, file.max_iterations), (Some(0.5), Some(20)));
+        assert_eq!((file.timeout.red, file.timeout.green), (Some(300.0), Some(90.0)));
+        assert_eq!(file.test.max_pass_ratio, Some(0.5));
+        assert_eq!((file.agent.name.as_deref(), file.test.command.as_deref()), (Some("mine"), Some("make check")));
+        let origin = |key: &str| settings(&layers).into_iter().find(|row| row.key == key).unwrap().origin;
+        assert_eq!((origin("backoff"), origin("timeout.red")), (FILE.to_owned(), RED_STAGE.to_owned()));
+        assert_eq!(layers[1].unused, ["test_framework"]);
+    }
+
+    #[test]
+    fn a_stage_that_cannot_be_used_says_where() {
+        for (said, words) in [
+            ("execution: 3", "red.yaml:1:12: $.execution: expected an object, found the number 3"),
+            ("validation:\n  max_pass_ratio: lots", "red.yaml:2:19: $.validation.max_pass_ratio: expected a number"),
+            ("a: [", "red.yaml:"),
+        ] {
+            let error = of_stage("red.yaml", said, red_stage).unwrap_err();
+            let failure = error.downcast_ref::<Failure>().unwrap();
+            assert!(failure.evidence[0].starts_with(words), "{said}: {:?}", failure.evidence);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Where all tests are written at once: files in an answer are put in place, tests are counted, coverage is measured, and
+//! what a phase showed is kept for other tools.
+
+use std::fs;
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use redgreen_core::agent::{Assignment, Failure as AgentFailure, Turn};
+use redgreen_core::artifact::{self, Red, TestFile};
+use redgreen_core::batch::{self, Written};
+use redgreen_core::brief::Target;
+use redgreen_core::brief::blocks::{Block, blocks};
+use redgreen_core::change::{Change, ChangedPath, Class, Kind};
+use redgreen_core::coverage::Coverage;
+use redgreen_core::phase::{Phase, Role};
+use redgreen_core::report::Report;
+use redgreen_core::state::{Covering, Situation};
+use redgreen_core::syntax::{Language, items};
+use redgreen_core::verdict::{Code, Decision, Reason, Verdict};
+
+use super::Engine;
+use super::turning::write;
+use crate::failure::Failure;
+use crate::trial::{self, Tried};
+
+/// Of files that lack tests, at most so many lines are named.
+const LINES_MAX: usize = 12;
+
+impl Engine<'_> {
+    /// The state of GREEN that lacks nothing but tests, while they are written.
+    pub(super) fn covering(&self) -> Option<&Covering> {
+        match &self.state.situation {
+            Situation::Working { attempt, .. } => attempt.covering.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What the brief asks for beyond the rules of every phase; says how much of the code is covered, where that counts.
+    pub(super) fn weigh(
+        &self,
+        phase: Phase,
+        tree: &str,
+        before: &Report,
+        tried: &mut Tried,
+        timeout: Duration,
+    ) -> Result<Option<String>> {
+        let brief = &self.state.run.brief;
+        if self.covering().is_some() {
+            only_tests(tried);
+        }
+        if tried.verdict.decision != Decision::Accepted {
+            return Ok(None);
+        }
+        if phase == Phase::Red && brief.batch().is_some() {
+            let in_source = self.tests_in_source(tree, &tried.change)?;
+            let written = Written { before, after: &tried.shown, in_source };
+            let weighed = batch::weigh(brief, self.state.run.policy.pass_percent_max, written);
+            tried.verdict.notes.extend(weighed.warnings);
+            if !weighed.reasons.is_empty() {
+                let notes = std::mem::take(&mut tried.verdict.notes);
+                // The tests are right as far as they go; they stay.
+                let standing = Some(redgreen_core::verdict::Standing { kept: 0, reached: 0 });
+                tried.verdict = Verdict { notes, standing, ..Verdict::refused(weighed.reasons) };
+            }
+        }
+        match brief.expected_coverage.filter(|_| phase == Phase::Green) {
+            Some(target) => self.cover(tree, target, &mut tried.verdict, timeout),
+            None => Ok(None),
+        }
+    }
+
+    /// Measures with the project's own tool. Without one, the pass rate has to do, and the verdict says so.
+    fn cover(&self, tree: &str, target: Target, verdict: &mut Verdict, timeout: Duration) -> Result<Option<String>> {
+        let worktree = self.worktree();
+        let (coverage, why) = match trial::cover(self.ground(&worktree), tree, timeout) {
+            Ok(coverage) => (coverage, "no tool here measures it".to_owned()),
+            Err(error) => match error.downcast::<Failure>() {
+                Ok(failure) => (None, failure.what),
+                Err(error) => return Err(error),
+            },
+        };
+        let Some(coverage) = coverage else {
+            verdict.notes.push(format!("coverage {target} is asked for and not known ({why}): the tests alone decide"));
+            return Ok(None);
+        };
+        let code = self.new_code(tree)?;
+        let ours = coverage.of_files(&code);
+        let (measured, whose) = if ours.found() > 0 { (&ours, "the new code") } else { (&coverage, "all code") };
+        let (hit, found) = (measured.hit(), measured.found());
+        let percent = percent(hit, found);
+        if !target.is_met(hit, found) {
+            let sentence = format!(
+                "{percent} of {whose} is reached by tests ({hit} of {found} lines), and {target} is asked for{}",
+                unreached(measured)
+            );
+            let standing = verdict.standing;
+            *verdict = Verdict { standing, ..Verdict::refused(vec![Reason::new(Code::GreenCoverage, sentence)]) };
+        }
+        Ok(Some(percent))
+    }
+
+    /// Code that the run has written or changed.
+    fn new_code(&self, tree: &str) -> Result<Vec<String>> {
+        let base = &self.state.run.base.tree;
+        let frameworks: Vec<_> = crate::runner::Suite::every_framework().collect();
+        let change = trial::change(&self.project.git, Phase::Green, base, tree, &frameworks)?;
+        let is_code = |changed: &&ChangedPath| {
+            changed.kind != Kind::Deleted && matches!(changed.class, Class::Implementation | Class::Mixed | Class::Stub)
+        };
+        Ok(change.paths.iter().filter(is_code).map(|changed| changed.path.clone()).collect())
+    }
+
+    /// How many tests the changed test files show more than before; `None` where one cannot be read as a tree.
+    fn tests_in_source(&self, tree: &str, change: &Change) -> Result<Option<usize>> {
+        let mut count = 0usize;
+        for changed in change.paths.iter().filter(|changed| is_test(changed)) {
+            let language = Language::of_path(&changed.path);
+            if language == Language::Other {
+                return Ok(None);
+            }
+            let tests = |tree: &str| -> Result<usize> {
+                let bytes = self.project.git.read_file(tree, &changed.path)?.unwrap_or_default();
+                let source = String::from_utf8_lossy(&bytes);
+                Ok(items(language, &changed.path, &source).iter().filter(|item| item.is_test).count())
+            };
+            count += tests(tree)?.saturating_sub(tests(&self.state.progress.head.tree)?);
+        }
+        Ok(Some(count))
+    }
+
+    /// Keeps what a phase showed, as YAML and JSON; the last try's word stands.
+    pub(super) fn keep_artifact(
+        &self,
+        phase: Phase,
+        tree: &str,
+        before: &Report,
+        tried: &Tried,
+        covered: Option<String>,
+    ) -> Result<()> {
+        let run = &self.state.run;
+        let folder = self.folder.artifacts().join(format!("cycle-{}", self.state.progress.cycle));
+        let accepted = tried.verdict.decision == Decision::Accepted;
+        let (yaml, json) = match phase {
+            Phase::Red => {
+                let files = self.test_files(tree, &tried.change)?;
+                let mut warnings = tried.verdict.notes.clone();
+                if !accepted {
+                    warnings.extend(tried.verdict.reasons.iter().map(|reason| reason.sentence.clone()));
+                }
+                let in_source = self.tests_in_source(tree, &tried.change)?;
+                let written = Written { before, after: &tried.shown, in_source };
+                artifact::render(&artifact::red(&run.brief, &run.id, files, written, &warnings))
+            }
+            Phase::Green => {
+                let mut green = artifact::green(&run.brief, &run.id, &tried.shown);
+                green.iterations = self.iteration();
+                green.implementation_files = self.new_code(tree)?;
+                green.coverage = covered;
+                green.warnings.clone_from(&tried.verdict.notes);
+                green.error = (!accepted).then(|| tried.verdict.sentences());
+                green.all_tests_pass &= accepted || tried.verdict.lacks_coverage();
+                let red = fs::read(folder.join("red.json")).ok();
+                let red: Option<Red> = red.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+                green.test_files =
+                    red.map(|red| red.test_files.into_iter().map(|file| file.path).collect()).unwrap_or_default();
+                artifact::render(&green)
+            }
+            Phase::Plan | Phase::Refactor | Phase::Complete => return Ok(()),
+        };
+        let name = phase.as_str().to_lowercase();
+        write(&folder, &format!("{name}.yaml"), yaml.as_bytes())?;
+        write(&folder, &format!("{name}.json"), json.as_bytes())
+    }
+
+    fn iteration(&self) -> u32 {
+        match &self.state.situation {
+            Situation::Working { attempt, .. } => attempt.iteration + 1,
+            _ => 0,
+        }
+    }
+
+    fn test_files(&self, tree: &str, change: &Change) -> Result<Vec<TestFile>> {
+        let mut files = Vec::new();
+        for changed in change.paths.iter().filter(|changed| is_test(changed)) {
+            let bytes = self.project.git.read_file(tree, &changed.path)?.unwrap_or_default();
+            let content = String::from_utf8_lossy(&bytes).into_owned();
+            files.push(TestFile { path: changed.path.clone(), content });
+        }
+        Ok(files)
+    }
+}
+
+/// Files that the test agent's answer holds are written into the worktree; how the turn ended if they cannot be.
+pub(super) fn unmarked(assignment: &Assignment, turn: &Turn, worktree: &Path) -> Result<Option<Turn>> {
+    let Turn::Done { answer } = turn else { return Ok(None) };
+    if assignment.role != Role::Test {
+        return Ok(None);
+    }
+    for Block { path, content } in blocks(answer) {
+        let Some(place) = inside(worktree, &path) else {
+            let message = format!("its answer has a file for {path:?}, which is not a path inside the project");
+            return Ok(Some(Turn::Failed { failure: AgentFailure::Crash, message }));
+        };
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+        }
+        fs::write(&place, content).with_context(|| format!("write {}", place.display()))?;
+    }
+    Ok(None)
+}
+
+/// Where a path of an answer leads, if that is inside, not git's own, and not through a link.
+fn inside(worktree: &Path, path: &str) -> Option<std::path::PathBuf> {
+    let relative = Path::new(path);
+    let plain = relative.components().all(|part| match part {
+        Component::Normal(name) => name != ".git",
+        Component::CurDir => true,
+        Component::ParentDir | Component::RootDir | Component::Prefix(_) => false,
+    });
+    let place = worktree.join(relative);
+    let mut above = place.ancestors().take_while(|above| *above != worktree);
+    (plain && !path.ends_with('/') && !place.is_dir() && !above.any(Path::is_symlink)).then_some(place)
+}
+
+/// While coverage is made up for, code that is right stays as it is.
+fn only_tests(tried: &mut Tried) {
+    let code = tried
+        .change
+        .paths
+        .iter()
+        .filter(|changed| !matches!(changed.class, Class::Test | Class::MoreTests | Class::Mixed));
+    let reasons: Vec<Reason> = code
+        .map(|changed| {
+            let sentence = format!("only tests may be added here, and {} was changed", changed.path);
+            Reason::new(Code::RedTouchesImplementation, sentence).place(Some(&changed.path), None)
+        })
+        .collect();
+    if !reasons.is_empty() {
+        tried.verdict = Verdict::refused(reasons);
+    } else if tried.verdict.decision == Decision::Accepted {
+        let passed = tried.shown.counts().passed;
+        let reason = Reason::new(Code::GreenPasses, format!("{passed} tests passed, none is missing"));
+        tried.verdict = Verdict { notes: std::mem::take(&mut tried.verdict.notes), ..Verdict::accepted(reason) };
+    }
+}
+
+fn is_test(changed: &ChangedPath) -> bool {
+    changed.kind != Kind::Deleted && matches!(changed.class, Class::Test | Class::MoreTests | Class::Mixed)
+}
+
+/// Rounded down: 84.99 % is not 85 %.
+fn percent(hit: usize, found: usize) -> String {
+    let tenths = hit.saturating_mul(1000).checked_div(found).unwrap_or(1000);
+    if tenths % 10 == 0 { format!("{}%", tenths / 10) } else { format!("{}.{}%", tenths / 10, tenths % 10) }
+}
+
+/// The first lines that no test reaches.
+fn unreached(coverage: &Coverage) -> String {
+    let places = coverage.files.iter().flat_map(|(path, file)| {
+        file.lines.iter().filter(|(_, hits)| **hits == 0).map(move |(line, _)| format!("{path}:{line}"))
+    });
+    let named: Vec<String> = places.take(LINES_MAX).collect();
+    if named.is_empty() { String::new() } else { format!("; not reached: {}", named.join(", ")) }
+}

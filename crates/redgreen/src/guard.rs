@@ -1,0 +1,243 @@
+//! What may be sent to an agent: paths are resolved, files are read, and the mind's rules are applied to each. Asked for
+//! `--context` and `--lld`, for what an agent reads, and for what goes into prompts.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::num::NonZero;
+use std::path::{Component, Path, PathBuf};
+use std::thread;
+
+use redgreen_core::brief::Document;
+use redgreen_core::guard::{FILE_BYTES_MAX, FILES_MAX, Refusal, TOKENS_MAX, secret, secret_name, with_margin};
+
+/// What would be sent, and what would not.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    pub sent: Vec<Sent>,
+    /// The path as it was typed or found, and why it is not sent.
+    pub refused: Vec<(String, Refusal)>,
+}
+
+/// A file that may be sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub document: Document,
+    pub bytes: usize,
+    /// With the margin for whoever counts most.
+    pub tokens: u64,
+    /// Lines that look random, for a person to look at.
+    pub hints: Vec<usize>,
+}
+
+impl Gathered {
+    pub fn tokens(&self) -> u64 {
+        self.sent.iter().map(|sent| sent.tokens).fold(0, u64::saturating_add)
+    }
+
+    pub fn is_too_much(&self) -> bool {
+        self.tokens() > TOKENS_MAX
+    }
+
+    pub fn documents(&self) -> Vec<Document> {
+        self.sent.iter().map(|sent| sent.document.clone()).collect()
+    }
+}
+
+/// Everything at these paths that may be sent, each file once. Folders are walked without what git ignores. `root` is the
+/// project's, resolved; relative paths are meant from `here`.
+pub fn gather(root: &Path, here: &Path, paths: &[PathBuf]) -> Gathered {
+    let mut gathered = Gathered::default();
+    let mut files = Vec::new();
+    for typed in paths {
+        let found = place(root, &here.join(typed), typed)
+            .and_then(|found| if found.is_dir() { walk(root, &found) } else { Ok(vec![found]) });
+        match found {
+            Ok(found) => files.extend(found),
+            Err(refusal) => gathered.refused.push((typed.display().to_string(), refusal)),
+        }
+    }
+    let mut seen = HashSet::new();
+    files.retain(|file| seen.insert(file.clone()));
+    if files.len() > FILES_MAX {
+        gathered.refused.push((format!("{} files", files.len()), Refusal::TooManyFiles));
+        return gathered;
+    }
+    for (path, looked) in look_at(root, &files) {
+        match looked {
+            Ok(sent) => gathered.sent.push(sent),
+            Err(refusal) => gathered.refused.push((path, refusal)),
+        }
+    }
+    gathered
+}
+
+/// Looks at all files, on every core there is; the order stays.
+fn look_at(root: &Path, files: &[PathBuf]) -> Vec<(String, Result<Sent, Refusal>)> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = files.len().div_ceil(workers).max(1);
+    thread::scope(|scope| {
+        let work: Vec<_> = files
+            .chunks(share)
+            .map(|files| {
+                let look = move |file: &PathBuf| (name(root, file), load(root, file).map(Sent::of));
+                scope.spawn(move || files.iter().map(look).collect::<Vec<_>>())
+            })
+            .collect();
+        work.into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+/// One file of the project, if it may be sent. What an agent reads goes through here.
+pub fn read(root: &Path, path: &Path) -> Result<Document, Refusal> {
+    let found = place(root, &root.join(path), path)?;
+    load(root, &found)
+}
+
+/// Tokens as the agent's service may count them. Our encoding is another's, so a margin is added.
+pub fn tokens(text: &str) -> u64 {
+    let counted = bpe_openai::o200k_base().count(text);
+    with_margin(u64::try_from(counted).unwrap_or(u64::MAX))
+}
+
+impl Sent {
+    fn of(document: Document) -> Self {
+        Self {
+            bytes: document.text.len(),
+            tokens: tokens(&document.text),
+            hints: secret::hints(&document.text),
+            document,
+        }
+    }
+}
+
+/// Where a path leads, if that is inside the project and no link is on the way.
+fn place(root: &Path, path: &Path, typed: &Path) -> Result<PathBuf, Refusal> {
+    if typed.components().any(|part| part == Component::ParentDir) {
+        return Err(Refusal::Outside);
+    }
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => return Err(Refusal::NotFound),
+        // A link to nowhere, or links in a circle.
+        Err(_) if path.is_symlink() => return Err(Refusal::Link),
+        Err(error) => return Err(Refusal::Unreadable(words(&error))),
+    };
+    let Ok(inside) = real.strip_prefix(root) else {
+        return Err(Refusal::Outside);
+    };
+    // The root itself may be reached through a link; below it, the way has to be the real one.
+    let plain = path.strip_prefix(root).is_ok_and(|typed| typed.components().eq(inside.components()));
+    let linked =
+        path.ancestors().take_while(|above| above.canonicalize().is_ok_and(|real| real != *root)).any(Path::is_symlink);
+    if linked && !plain || path.is_symlink() {
+        return Err(Refusal::Link);
+    }
+    Ok(real)
+}
+
+/// The files below a folder, in order.
+fn walk(root: &Path, folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
+    let mut files = Vec::new();
+    let walker = ignore::WalkBuilder::new(folder).hidden(false).follow_links(false).sort_by_file_path(Ord::cmp).build();
+    for entry in walker {
+        let entry = entry.map_err(|error| Refusal::Unreadable(error.to_string()))?;
+        let path = entry.path();
+        if path.strip_prefix(root).is_ok_and(|inside| inside.starts_with(".git")) {
+            continue;
+        }
+        // A link in a folder that was named as a whole is left out: what it leads to is there itself, or not ours.
+        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+            files.push(path.to_owned());
+        }
+        if files.len() > FILES_MAX {
+            return Err(Refusal::TooManyFiles);
+        }
+    }
+    Ok(files)
+}
+
+fn load(root: &Path, path: &Path) -> Result<Document, Refusal> {
+    let inside = name(root, path);
+    if inside.split('/').any(|part| part == ".git") {
+        return Err(Refusal::Git);
+    }
+    if let Some(pattern) = secret_name(&inside) {
+        return Err(Refusal::SecretName(pattern));
+    }
+    let facts = fs::metadata(path).map_err(|error| Refusal::Unreadable(words(&error)))?;
+    if !facts.is_file() {
+        return Err(Refusal::Unreadable("it is no file".to_owned()));
+    }
+    if facts.len() > FILE_BYTES_MAX {
+        return Err(Refusal::TooLarge(facts.len()));
+    }
+    let bytes = fs::read(path).map_err(|error| Refusal::Unreadable(words(&error)))?;
+    let text = String::from_utf8(bytes).map_err(|_| Refusal::NotText)?;
+    if text.contains('\0') {
+        return Err(Refusal::NotText);
+    }
+    match secret::find(&text).into_iter().next() {
+        Some(found) => Err(Refusal::Secret(found)),
+        None => Ok(Document { path: inside, text }),
+    }
+}
+
+fn name(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+fn words(error: &std::io::Error) -> String {
+    let words = error.to_string();
+    words.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_plainly_inside_is_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        fs::create_dir_all(root.join("src/deep")).unwrap();
+        fs::write(root.join("src/a.py"), "a = 1\n").unwrap();
+        fs::write(root.join("src/deep/b.py"), "b = 2\n").unwrap();
+        fs::write(root.join("../beside.py"), "c = 3\n").unwrap();
+        fs::write(root.join("large.txt"), "x".repeat(100_001)).unwrap();
+        fs::write(root.join("just.txt"), "x".repeat(100_000)).unwrap();
+        fs::write(root.join("binary"), b"a\0b").unwrap();
+        fs::write(root.join("latin"), b"\xe9").unwrap();
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, root.join(at)).unwrap();
+        link("../beside.py", "out.py");
+        link("src", "inward");
+        link("loop-b", "loop-a");
+        link("loop-a", "loop-b");
+        link("src/a.py", "same.py");
+        for (path, refusal) in [
+            ("src/a.py", None),
+            ("just.txt", None),
+            ("src/../src/a.py", Some(Refusal::Outside)),
+            ("../beside.py", Some(Refusal::Outside)),
+            ("/etc/hostname", Some(Refusal::Outside)),
+            ("out.py", Some(Refusal::Outside)),
+            ("same.py", Some(Refusal::Link)),
+            ("inward/a.py", Some(Refusal::Link)),
+            ("loop-a", Some(Refusal::Link)),
+            ("none.py", Some(Refusal::NotFound)),
+            ("large.txt", Some(Refusal::TooLarge(100_001))),
+            ("binary", Some(Refusal::NotText)),
+            ("latin", Some(Refusal::NotText)),
+        ] {
+            let gathered = gather(&root, &root, &[path.into()]);
+            assert_eq!(gathered.refused.first().map(|(_, refusal)| refusal.clone()), refusal, "{path}");
+            assert_eq!(read(&root, Path::new(path)).err(), refusal, "{path}");
+        }
+        let gathered = gather(&root, &root, &["src".into(), "src/a.py".into()]);
+        let names: Vec<&str> = gathered.sent.iter().map(|sent| sent.document.path.as_str()).collect();
+        assert_eq!(names, ["src/a.py", "src/deep/b.py"]);
+        assert!(gathered.tokens() >= 6);
+    }
+}

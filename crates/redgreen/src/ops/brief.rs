@@ -1,0 +1,198 @@
+//! What to build, from whichever door: a sentence, a specification, a task, a design with context files. Read and checked
+//! in full before anything is made.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use redgreen_core::brief::node::{Node, Syntax};
+use redgreen_core::brief::spec::Read;
+use redgreen_core::brief::{Brief, Fault, design, spec, task};
+use redgreen_core::guard::{Refusal, TOKENS_MAX};
+use redgreen_core::task::Task;
+
+use crate::engine::Project;
+use crate::failure::Failure;
+use crate::guard::{self, Gathered};
+
+/// A longer one belongs in a file.
+const REQUEST_CHARS_MAX: usize = 100_000;
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What the user named on the command line.
+#[derive(Clone, Debug)]
+pub enum Wish {
+    Request(String),
+    Spec(PathBuf),
+    Task(PathBuf),
+    Design { issue: String, lld: PathBuf },
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Wish::Request(String::new())
+    }
+}
+
+/// A wish that was understood.
+#[derive(Clone, Debug)]
+pub struct Understood {
+    pub brief: Brief,
+    /// Keys of the file that nobody looked at.
+    pub unused: Vec<String>,
+    /// Calls and answers that the file withholds from agents.
+    pub examples: Option<Vec<redgreen_core::control::examples::Example>>,
+}
+
+/// Reads the wish. `here` is where relative paths are meant from.
+pub fn understand(project: &Project, wish: &Wish, context: &[PathBuf], here: &Path) -> Result<Understood> {
+    let root = &project.git.root;
+    let mut understood = match wish {
+        Wish::Request(request) => plain(self::request(request)?),
+        Wish::Spec(path) => file(&here.join(path), path, Some(Kind::Spec))?,
+        Wish::Task(path) => file(&here.join(path), path, Some(Kind::Task))?,
+        Wish::Design { issue, lld } => {
+            let issue = issue.trim();
+            if issue.is_empty() || issue.contains(char::is_whitespace) {
+                return Err(Failure::usage(format!("--issue is {issue:?}; it has to be the issue's number or name"))
+                    .next("redgreen run --issue 87 --lld docs/lld.md")
+                    .into());
+            }
+            let gathered = guard::gather(root, here, std::slice::from_ref(lld));
+            let mut documents = allowed(&gathered)?;
+            let Some(document) = documents.pop().filter(|_| documents.is_empty()) else {
+                return Err(Failure::usage(format!("{} is no file", lld.display()))
+                    .next("redgreen run --issue 87 --lld docs/lld.md")
+                    .into());
+            };
+            if document.text.trim().is_empty() {
+                return Err(Failure::usage(format!("{} is empty", lld.display()))
+                    .next("write what to build into it, or: redgreen run \"<what to build>\"")
+                    .into());
+            }
+            plain(design::brief(issue, document, Vec::new()))
+        }
+    };
+    let gathered = guard::gather(root, here, context);
+    understood.brief.context = allowed(&gathered)?;
+    let design = understood.brief.design.as_ref().map_or(0, |design| guard::tokens(&design.text));
+    within_limit(gathered.tokens().saturating_add(design), &gathered)?;
+    Ok(understood)
+}
+
+/// Reads a specification or a task, whichever it is.
+pub fn read(path: &Path) -> Result<Understood> {
+    file(path, path, None)
+}
+
+fn plain(brief: Brief) -> Understood {
+    Understood { brief, unused: Vec::new(), examples: None }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Spec,
+    Task,
+}
+
+fn request(request: &str) -> Result<Brief> {
+    let request = request.trim();
+    if request.is_empty() {
+        return Err(Failure::usage("the request is empty").next(super::BEGIN).into());
+    }
+    if request.chars().count() > REQUEST_CHARS_MAX {
+        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters"))
+            .next("write it into a file of the project, then: redgreen run --issue <id> --lld <file>")
+            .into());
+    }
+    Ok(Brief::of(request))
+}
+
+fn file(path: &Path, typed: &Path, kind: Option<Kind>) -> Result<Understood> {
+    let name = typed.display();
+    let unusable = || Failure::usage(format!("{name} cannot be used"));
+    let next = format!("correct it, then: redgreen brief {name}");
+    let text = text(path).map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
+    let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+    let syntax = if json { Syntax::Json } else { Syntax::Yaml };
+    let kind = kind.unwrap_or_else(|| match Node::parse(syntax, &text) {
+        Ok(root) if root.get("meta").is_some() && root.get("spec_id").is_none() => Kind::Task,
+        _ => Kind::Spec,
+    });
+    let read = match kind {
+        Kind::Spec => spec::parse(syntax, &text),
+        Kind::Task => task::parse(&text),
+    };
+    let Read { brief, unused } =
+        read.map_err(|faults| told(unusable(), &name.to_string(), &faults).next(next.clone()))?;
+    let examples = match kind {
+        Kind::Spec => None,
+        Kind::Task => match Task::parse(&text) {
+            Ok(task) => Some(task.examples).filter(|examples| !examples.is_empty()),
+            Err(faults) => {
+                let failure =
+                    faults.iter().fold(unusable(), |failure, fault| failure.evidence(format!("{name}: {fault}")));
+                return Err(failure.next(next).into());
+            }
+        },
+    };
+    Ok(Understood { brief, unused, examples })
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let words = |error: std::io::Error| {
+        let words = error.to_string();
+        words.split(" (os error").next().unwrap_or_default().to_lowercase()
+    };
+    let facts = fs::metadata(path).map_err(words)?;
+    if !facts.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    if facts.len() > FILE_BYTES_MAX {
+        return Err(format!("it has {} bytes; at most {FILE_BYTES_MAX} are read", facts.len()));
+    }
+    let bytes = fs::read(path).map_err(words)?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())?;
+    if text.contains('\0') { Err("it is not text: it holds a zero byte".to_owned()) } else { Ok(text) }
+}
+
+fn told(failure: Failure, name: &str, faults: &[Fault]) -> Failure {
+    faults.iter().fold(failure, |failure, fault| {
+        let gap = if fault.place.is_some() { ":" } else { ": " };
+        failure.evidence(format!("{name}{gap}{fault}"))
+    })
+}
+
+/// The files, or every reason why they are not sent.
+fn allowed(gathered: &Gathered) -> Result<Vec<redgreen_core::brief::Document>> {
+    if gathered.refused.is_empty() {
+        return Ok(gathered.documents());
+    }
+    let count = gathered.refused.len();
+    let files = if count == 1 { "a file is" } else { "files are" };
+    let failure = Failure::usage(format!("{files} not sent to an agent, so nothing was started"));
+    let failure =
+        gathered.refused.iter().fold(failure, |failure, (path, why)| failure.evidence(format!("{path}: {why}")));
+    let secret = gathered.refused.iter().any(|(_, why)| matches!(why, Refusal::Secret(_)));
+    let next = if secret {
+        "leave it away, or mark the line with gitleaks:allow if it is none"
+    } else {
+        "leave it away, and see what would be sent: redgreen context <paths>"
+    };
+    Err(failure.next(next).into())
+}
+
+fn within_limit(tokens: u64, gathered: &Gathered) -> Result<()> {
+    const SHOWN_MAX: usize = 5;
+    if tokens <= TOKENS_MAX {
+        return Ok(());
+    }
+    let mut largest: Vec<_> = gathered.sent.iter().collect();
+    largest.sort_by_key(|sent| std::cmp::Reverse(sent.tokens));
+    let failure = Failure::usage(format!("the context has {tokens} tokens; at most {TOKENS_MAX} are sent"));
+    let failure = largest
+        .iter()
+        .take(SHOWN_MAX)
+        .fold(failure, |failure, sent| failure.evidence(format!("{}: {} tokens", sent.document.path, sent.tokens)));
+    Err(failure.next("leave files away, and see the sizes: redgreen context <paths>").into())
+}

@@ -1,0 +1,83 @@
+//! `redgreen context`: what would be sent to an agent, how large it is, and to whom it would go.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use redgreen_core::guard::TOKENS_MAX;
+use serde::Serialize;
+
+use super::team;
+use crate::agent::choice::Choice;
+use crate::engine::Project;
+use crate::guard;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Context {
+    pub version: u32,
+    pub files: Vec<File>,
+    pub refused: Vec<Refused>,
+    pub bytes: usize,
+    /// As whoever counts most would count them.
+    pub tokens: u64,
+    pub tokens_max: u64,
+    pub to: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct File {
+    pub path: String,
+    pub bytes: usize,
+    pub tokens: u64,
+    /// Lines that look random: a person should look at them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<usize>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Refused {
+    pub path: String,
+    pub why: String,
+}
+
+impl Context {
+    /// Whether a run with these paths would start.
+    pub fn is_fine(&self) -> bool {
+        self.refused.is_empty() && self.tokens <= TOKENS_MAX
+    }
+}
+
+pub fn context(project: &Project, agents: &Choice, here: &Path, paths: &[PathBuf]) -> Result<Context> {
+    let gathered = guard::gather(&project.git.root, here, paths);
+    let refused = gathered.refused.iter().map(|(path, why)| Refused { path: path.clone(), why: why.to_string() });
+    let files = gathered.sent.iter().map(|sent| File {
+        path: sent.document.path.clone(),
+        bytes: sent.bytes,
+        tokens: sent.tokens,
+        hints: sent.hints.clone(),
+    });
+    Ok(Context {
+        version: 1,
+        refused: refused.collect(),
+        bytes: gathered.sent.iter().map(|sent| sent.bytes).sum(),
+        tokens: gathered.tokens(),
+        tokens_max: TOKENS_MAX,
+        files: files.collect(),
+        to: recipient(project, agents),
+    })
+}
+
+/// Who gets it, in words.
+pub fn recipient(project: &Project, agents: &Choice) -> String {
+    match team(project, agents, None) {
+        Ok((team, _)) if team.script().is_some() => {
+            format!("{}, which plays a file on this machine: nothing leaves it", team.name())
+        }
+        Ok((team, choice)) => match choice.model {
+            Some(model) => format!("{} with the model {model}", team.name()),
+            None => team.name(),
+        },
+        Err(_) => "nobody yet: no agent is named".to_owned(),
+    }
+}

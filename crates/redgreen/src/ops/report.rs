@@ -1,0 +1,90 @@
+//! `redgreen report`: what a run came to, from what was kept of it.
+
+mod timeline;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use redgreen_core::artifact::{Green, Red};
+use redgreen_core::brief::Door;
+use redgreen_core::state::State;
+use redgreen_core::summary::{self, Seen};
+use serde::de::DeserializeOwned;
+
+pub use timeline::{Step, Timeline, Work};
+
+use super::{Stopped, pick, state_of};
+use crate::engine::Project;
+use crate::git::Status;
+use crate::journal::RunFolder;
+
+/// The summary's file among the artifacts.
+const SUMMARY: &str = "tdd-summary.md";
+
+/// Writes the summary beside the other artifacts; the newest word stands.
+pub(super) fn keep_summary(project: &Project, stopped: &Stopped) -> Result<()> {
+    let seen = seen(project, &stopped.folder, &stopped.state)?;
+    let text = summary::markdown(&stopped.state, Some(&stopped.outcome), &seen);
+    let folder = stopped.folder.artifacts();
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let path = folder.join(SUMMARY);
+    fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+}
+
+/// The block that ends the output of a run that began with a file: whoever handed it in reads nothing else.
+pub fn closing(project: &Project, stopped: &Stopped) -> Result<Option<String>> {
+    if stopped.state.run.brief.door == Door::Request {
+        return Ok(None);
+    }
+    let seen = seen(project, &stopped.folder, &stopped.state)?;
+    Ok(Some(summary::closing(&stopped.state, &stopped.outcome, &seen)))
+}
+
+/// A run as a whole; without a name, the only one that is open, or the last one.
+pub fn report(project: &Project, named: Option<&str>) -> Result<Timeline> {
+    let folder = match (named, project.store.latest()) {
+        (None, Some(latest)) if project.store.open()?.is_empty() => latest,
+        (named, _) => pick(project, named)?,
+    };
+    let state = state_of(&folder)?;
+    let summary = summary::markdown(&state, state.left.as_ref(), &seen(project, &folder, &state)?);
+    timeline::timeline(project, &folder, summary)
+}
+
+/// What was kept of a run.
+pub fn seen(project: &Project, folder: &RunFolder, state: &State) -> Result<Seen> {
+    let artifacts = folder.artifacts();
+    let head = &state.progress.head.tree;
+    let files = project.git.diff(&state.run.base.tree, head)?;
+    let files = files.into_iter().map(|changed| {
+        let how = match changed.status {
+            Status::Added => "added",
+            Status::Deleted => "deleted",
+            Status::Modified | Status::TypeChanged => "modified",
+        };
+        (changed.path, how)
+    });
+    Ok(Seen {
+        red: latest::<Red>(&artifacts, "red.json"),
+        green: latest::<Green>(&artifacts, "green.json"),
+        files: files.collect(),
+        folder: artifacts.display().to_string(),
+    })
+}
+
+/// The artifact of the last cycle that has one.
+fn latest<T: DeserializeOwned>(artifacts: &Path, name: &str) -> Option<T> {
+    let mut cycles: Vec<(u32, PathBuf)> = fs::read_dir(artifacts)
+        .ok()?
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let number = path.file_name()?.to_str()?.strip_prefix("cycle-")?.parse().ok()?;
+            Some((number, path.join(name)))
+        })
+        .filter(|(_, path)| path.is_file())
+        .collect();
+    cycles.sort();
+    let (_, path) = cycles.pop()?;
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}

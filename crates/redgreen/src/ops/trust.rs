@@ -1,0 +1,105 @@
+//! `redgreen trust`: commands that a repository brings along run only once its user has agreed to them. What was agreed to
+//! is remembered by its content: a command that changes is asked about again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::config::Environment;
+use crate::config::layers::{self, Layer};
+use crate::failure::Failure;
+
+/// Where agreements are kept, in the user's folder of what programs remember.
+const FOLDER: &str = "trust";
+
+/// Command lines of a project, and whether they may run.
+#[derive(Debug, Serialize)]
+pub struct Trust {
+    pub version: u32,
+    pub commands: Vec<Command>,
+    pub trusted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Command {
+    pub key: String,
+    pub line: String,
+}
+
+/// What the project asks to run, and whether that was agreed to.
+pub fn look(root: &Path, environment: &Environment) -> Result<Trust> {
+    let commands = commands(root, environment)?;
+    let trusted = commands.is_empty() || environment.trust || record(root, environment, &commands)?.is_file();
+    Ok(Trust { version: 1, commands, trusted })
+}
+
+/// Stops a verb that would run commands nobody agreed to.
+pub fn check(root: &Path, environment: &Environment) -> Result<()> {
+    let trust = look(root, environment)?;
+    if trust.trusted {
+        return Ok(());
+    }
+    let failure = Failure::usage("this project names commands that you have not agreed to yet");
+    let failure = trust
+        .commands
+        .iter()
+        .fold(failure, |failure, command| failure.evidence(format!("{}: {}", command.key, command.line)));
+    Err(failure.next("redgreen trust, or once: redgreen --trust …").into())
+}
+
+/// Remembers that the user agrees.
+pub fn agree(root: &Path, environment: &Environment) -> Result<Trust> {
+    let commands = commands(root, environment)?;
+    if !commands.is_empty() {
+        let path = record(root, environment, &commands)?;
+        let folder = path.parent().unwrap_or(&path);
+        fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+        let mut text = format!("{}\n", root.display());
+        for command in &commands {
+            text.push_str(&format!("{} = {:?}\n", command.key, command.line));
+        }
+        fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(Trust { version: 1, commands, trusted: true })
+}
+
+/// Forgets it again.
+pub fn revoke(root: &Path, environment: &Environment) -> Result<Trust> {
+    let commands = commands(root, environment)?;
+    let path = record(root, environment, &commands)?;
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("remove {}", path.display()));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    Ok(Trust { version: 1, trusted: commands.is_empty(), commands })
+}
+
+/// Only what the project's own files say: the user's file is the user's word already.
+fn commands(root: &Path, environment: &Environment) -> Result<Vec<Command>> {
+    let layers: Vec<Layer> = layers::layers(root, environment)?.into_iter().filter(|layer| layer.of_project).collect();
+    let named = layers::merged(&layers)?.commands();
+    Ok(named.into_iter().map(|(key, line)| Command { key: key.to_owned(), line }).collect())
+}
+
+fn record(root: &Path, environment: &Environment, commands: &[Command]) -> Result<PathBuf> {
+    let Some(state) = &environment.state else {
+        return Err(Failure::environment("no home folder is known, so agreements cannot be remembered")
+            .next("REDGREEN_TRUST=1 redgreen …")
+            .into());
+    };
+    let mut hash = Sha256::new();
+    hash.update(root.as_os_str().as_encoded_bytes());
+    for Command { key, line } in commands {
+        for part in [key, line] {
+            hash.update([0]);
+            hash.update(part.as_bytes());
+        }
+    }
+    let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(state.join(FOLDER).join(name))
+}

@@ -1,0 +1,42 @@
+//! The front doors: a specification, a task, a design with context files; from the file to a branch that waits.
+
+mod faulty;
+mod report;
+mod seeds;
+
+use std::fs;
+
+use super::Story;
+
+/// A specification with two components and three tests.
+pub(super) const SPEC: &str = include_str!("doors/spec.yaml");
+/// Plays it: all tests at once, then the code.
+pub(super) const SPEC_SCRIPT: &str = include_str!("doors/spec.toml");
+/// A task with two tests and a coverage target.
+pub(super) const TASK: &str = include_str!("doors/task.json");
+pub(super) const TASK_SCRIPT: &str = include_str!("doors/task.toml");
+
+/// A project for pytest with a file and a script beside it.
+pub(super) fn story(file: &str, text: &str, script: &str) -> Story {
+    let story = Story::new();
+    story.script(file, text).script("kata.toml", script);
+    story
+}
+
+/// The only run's folder.
+#[track_caller]
+pub(super) fn run_folder(story: &Story) -> std::path::PathBuf {
+    let runs: Vec<_> =
+        fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap().map(|run| run.unwrap().path()).collect();
+    assert_eq!(runs.len(), 1);
+    runs.into_iter().next().unwrap()
+}
+
+pub(super) fn artifact(story: &Story, name: &str) -> String {
+    let path = run_folder(story).join("artifacts").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+pub(super) fn json(story: &Story, name: &str) -> serde_json::Value {
+    serde_json::from_str(&artifact(story, name)).unwrap()
+}
