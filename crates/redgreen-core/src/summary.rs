@@ -156,19 +156,19 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
             seen.folder
         ),
         Outcome::MergeBlocked { trouble } => {
-            blocked(&trouble.message, "settle the branch it is meant for, then approve", &phase, state)
+            blocked(&trouble.message, "settle the branch it is meant for, then approve", phase, state)
         }
         Outcome::Undecided { phase, trouble } => {
             blocked(&trouble.message, "a human looks, then resumes or aborts", title_case(*phase), state)
         }
         Outcome::AgentUnusable { trouble } => {
-            blocked(&trouble.message, "an agent that can work, then resume", &phase, state)
+            blocked(&trouble.message, "an agent that can work, then resume", phase, state)
         }
         Outcome::BaselineUnusable { trouble } => {
-            blocked(&trouble.message, "a test suite that runs, then resume", &phase, state)
+            blocked(&trouble.message, "a test suite that runs, then resume", phase, state)
         }
-        Outcome::BudgetSpent { what } => blocked(what, "a larger budget, then resume", &phase, state),
-        Outcome::Interrupted => blocked("it was interrupted", "resume", &phase, state),
+        Outcome::BudgetSpent { what } => blocked(what, "a larger budget, then resume", phase, state),
+        Outcome::Interrupted => blocked("it was interrupted", "resume", phase, state),
     }
 }
 

@@ -252,7 +252,7 @@ fn is_test(changed: &ChangedPath) -> bool {
 /// Rounded down: 84.99 % is not 85 %.
 fn percent(hit: usize, found: usize) -> String {
     let tenths = hit.saturating_mul(1000).checked_div(found).unwrap_or(1000);
-    if tenths % 10 == 0 { format!("{}%", tenths / 10) } else { format!("{}.{}%", tenths / 10, tenths % 10) }
+    if tenths.is_multiple_of(10) { format!("{}%", tenths / 10) } else { format!("{}.{}%", tenths / 10, tenths % 10) }
 }
 
 /// The first lines that no test reaches.

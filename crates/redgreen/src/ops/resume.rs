@@ -7,7 +7,7 @@ use redgreen_core::brief::Brief;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::handoff::Handoff;
 
-use super::run::{Limits, keep_agents, keep_examples, went_wrong, withheld};
+use super::run::{Limits, keep_agents, keep_examples, of_brief, went_wrong, withheld};
 use super::{Stopped, kill_at, notes, pick, report, state_of, team};
 use crate::agent::choice::Choice;
 use crate::engine::{Engine, Observer, Project};
@@ -96,7 +96,9 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let Elsewhere { tip, handoff } = found;
     let git = &project.git;
     let kill_at = kill_at(project)?;
-    let policy = request.limits.over(project.file.policy(&project.environment)?)?;
+    let brief = brief_of(git, &handoff)?;
+    let policy = of_brief(project.file.policy(&project.environment)?, &brief, &project.file);
+    let policy = request.limits.over(policy)?;
     let (team, choice) = team(project, &request.agents, None)?;
     let withheld = withheld(project, request.examples.as_deref(), &tip)?;
     git.identity()?;
@@ -118,7 +120,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     }
     let run = Run {
         id: handoff.run.id.clone(),
-        brief: brief_of(git, &handoff)?,
+        brief,
         policy,
         base: Mark { commit: handoff.run.base.clone(), tree: git.tree_of(&handoff.run.base)? },
         target: handoff.run.target.clone(),

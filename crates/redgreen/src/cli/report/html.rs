@@ -58,10 +58,10 @@ fn tiles(timeline: &Timeline) -> String {
     let refused = timeline.steps.len() - accepted;
     let cycles = timeline.steps.iter().map(|step| step.cycle).max().unwrap_or(0);
     let money = if timeline.microdollars > 0 { dollars(timeline.microdollars) } else { "—".to_owned() };
-    let tokens = if timeline.tokens > 0 { timeline.tokens.to_string() } else { "—".to_owned() };
+    let tokens = if timeline.tokens > 0 { grouped(timeline.tokens) } else { "—".to_owned() };
     let rows = [
         (timeline.standing.to_owned(), "standing"),
-        (cycles.to_string(), "cycles"),
+        (cycles.to_string(), if cycles == 1 { "cycle" } else { "cycles" }),
         (format!("{accepted} / {refused}"), "accepted / not accepted"),
         (seconds(timeline.work_ms), "at work"),
         (tokens, "tokens"),
@@ -142,17 +142,42 @@ fn turn(turn: &Work) -> String {
     )
 }
 
+/// A patch with its files' names as headings; what only git needs to know is left out.
 fn diff(text: &str) -> String {
-    let line = |line: &str| {
+    let mut shown = String::new();
+    let mut head = false;
+    for line in text.lines() {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            head = true;
+            let path = names.rsplit_once(" b/").map_or(names, |(_, path)| path);
+            shown.push_str(&format!("<span class=\"f\">{}\n</span>", escaped(path)));
+            continue;
+        }
+        head &= !line.starts_with("@@");
         let class = match line.chars().next() {
-            Some('+') if !line.starts_with("+++") => "a",
-            Some('-') if !line.starts_with("---") => "d",
+            _ if head && line.starts_with("Binary") => "h",
+            _ if head => continue,
+            Some('+') => "a",
+            Some('-') => "d",
             Some(' ') => "c",
             _ => "h",
         };
-        format!("<span class=\"{class}\">{}\n</span>", escaped(line))
-    };
-    text.lines().map(line).collect()
+        shown.push_str(&format!("<span class=\"{class}\">{}\n</span>", escaped(line)));
+    }
+    shown
+}
+
+/// `24 800`: a large number is read in groups.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 fn decision(decision: Decision) -> &'static str {

@@ -25,7 +25,7 @@ fn a_page_needs_no_network_holds_no_script_and_escapes_what_came_from_outside() 
     assert!(page.contains("A till &lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;more&quot;"));
     for words in [
         "prefers-color-scheme: dark",
-        "green.still_failing",
+        "green.does_not_compile",
         "class=\"phase RED\"",
         "waiting for a human",
         "+class Till:",
