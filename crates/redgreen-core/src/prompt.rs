@@ -1,10 +1,13 @@
 //! What a model is told: who it is, what it is to do, and the evidence, each part with a limit of its own. The words are
 //! the files beside this one. Every byte is sent again with every request of a turn, so there are few.
 
+mod answer;
 mod header;
 pub mod secret;
 
 use std::fmt::Write as _;
+
+pub use answer::{File, files};
 
 use crate::agent::Assignment;
 use crate::contest::Contest;
@@ -16,9 +19,8 @@ use crate::tool::Kind;
 use crate::tool::digest;
 
 const REQUEST_BYTES_MAX: usize = 16 << 10;
-/// What a specification or a task says beside the request.
 const BRIEF_BYTES_MAX: usize = 64 << 10;
-/// A design, or a context file; the guards let no larger one through.
+/// The guards let no larger one through.
 const DOCUMENT_BYTES_MAX: usize = 100 << 10;
 const TROUBLE_BYTES_MAX: usize = 6 << 10;
 const DIAGNOSIS_BYTES_MAX: usize = 4 << 10;
@@ -76,7 +78,7 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     let mut text = String::new();
     part(&mut text, "Request", &assignment.request, REQUEST_BYTES_MAX);
     if let Some(brief) = &assignment.brief {
-        part(&mut text, "Brief", &brief.told(), BRIEF_BYTES_MAX);
+        part(&mut text, "Brief", &brief.told(assignment.role), BRIEF_BYTES_MAX);
         for document in brief.design.iter().chain(&brief.context) {
             file(&mut text, &document.path, &document.text, DOCUMENT_BYTES_MAX);
         }
@@ -93,9 +95,7 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     if let Some(diagnosis) = &assignment.diagnosis {
         part(&mut text, "Diagnosis", diagnosis, DIAGNOSIS_BYTES_MAX);
     }
-    // A run in which nothing failed has only its output to tell of, which says the same in other words each time.
-    let failed = |report: &&Report| report.counts().failed + report.load_errors.len() > 0;
-    if let Some(report) = evidence.report.filter(failed).filter(|_| wants_report(assignment)) {
+    if let Some(report) = evidence.report.filter(|_| wants_report(assignment)) {
         let told = digest::report(report);
         writeln!(text, "Tests: {}", digest::head_and_tail(told.trim(), REPORT_BYTES_MAX)).ok();
     }

@@ -311,12 +311,15 @@ impl File {
         Ok(policy)
     }
 
-    /// The command lines these settings have run, by their keys.
+    /// What these settings have run, and where they have things sent, by their keys.
     pub fn commands(&self) -> Vec<(&'static str, String)> {
         let test = self.test.command.iter().map(|line| ("test.command", line.clone()));
         let setup = self.worktree.setup.iter().map(|line| ("worktree.setup", line.clone()));
         let lint = self.lint.commands.iter().flatten().map(|line| ("lint.commands", line.clone()));
-        test.chain(setup).chain(lint).collect()
+        let script = self.agent.script.iter().map(|path| ("agent.script", path.display().to_string()));
+        // Whoever names the server gets the key.
+        let server = self.model.base_url.iter().map(|url| ("model.base-url", url.clone()));
+        test.chain(setup).chain(lint).chain(script).chain(server).collect()
     }
 
     /// The linters to run: as configured, or those whose configuration the project has and which are installed.

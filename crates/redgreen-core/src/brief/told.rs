@@ -1,82 +1,96 @@
-//! What a brief says beside the request, in the words an agent is given: every agent the same.
+//! A brief in the words that an agent is told.
 
 use std::fmt::Write as _;
 
-use super::Brief;
+use super::{Brief, Case, Component};
+use crate::phase::Role;
 
 impl Brief {
-    /// Everything but the request, the design and the context files; empty where there is no more to say.
-    pub fn told(&self) -> String {
+    /// What the file says beside the request, as far as it concerns the role.
+    pub fn told(&self, role: Role) -> String {
         let mut text = String::new();
         for component in &self.components {
-            let place = component.file_path.as_deref().map(|path| format!(" in {path}")).unwrap_or_default();
-            writeln!(text, "- {} ({}){place}: {}", component.name, component.kind, component.description).ok();
-            for method in &component.interface.methods {
-                writeln!(text, "  - `{}` {}", method.signature, method.description).ok();
+            tell_component(&mut text, component);
+        }
+        if !self.test_cases.is_empty() {
+            match role {
+                Role::Test => text.push_str("Write all of these tests now, each once, and no code:\n"),
+                Role::TestList | Role::Implementing | Role::Diagnosis | Role::Refactor => {
+                    text.push_str("Tests that are asked for:\n");
+                }
+            }
+            for case in &self.test_cases {
+                tell_case(&mut text, case);
             }
         }
-        let cases = self.test_cases.iter().map(|case| {
-            let parts = [("given", &case.given), ("when", &case.when), ("then", &case.then)];
-            let parts = parts.iter().filter(|(_, words)| !words.is_empty());
-            let parts: String = parts.map(|(name, words)| format!("; {name} {words}")).collect();
-            format!("{}{parts}", case.name())
-        });
-        list(&mut text, "Tests, all of them", cases);
-        if let Some(count) = self.test_count {
-            writeln!(text, "Write exactly {count} tests.").ok();
+        list(&mut text, "It has to hold that", &self.acceptance_criteria);
+        let steps: Vec<String> =
+            self.implementation_order.iter().map(|step| format!("{}: {}", step.step, step.description)).collect();
+        list(&mut text, "Order", &steps);
+        list(&mut text, "Scope", &self.implementation_scope);
+        list(&mut text, "Paths", &self.focus_paths);
+        list(&mut text, "Look at first", &self.pre_analysis);
+        for orders in self.phases.iter().filter(|orders| crate::state::role_of(orders.phase) == role) {
+            writeln!(text, "This phase: {}", orders.description).ok();
+            list(&mut text, "Do", &orders.actions);
         }
-        list(&mut text, "Accepted when", self.acceptance_criteria.iter().cloned());
-        let steps = self.implementation_order.iter().map(|step| format!("{} {}", step.step, step.description));
-        list(&mut text, "In this order", steps);
-        for orders in &self.phases {
-            let actions = orders.actions.iter().cloned();
-            list(&mut text, &format!("{}: {}", orders.phase, orders.description), actions);
+        list(&mut text, "Commands that have to end well", &self.convergence);
+        if let Some(target) = self.expected_coverage {
+            writeln!(text, "Lines that tests have to reach: {target}").ok();
         }
-        list(&mut text, "Scope", self.implementation_scope.iter().chain(&self.focus_paths).cloned());
-        list(&mut text, "Known before", self.pre_analysis.iter().cloned());
         text
     }
 }
 
-fn list(text: &mut String, name: &str, rows: impl Iterator<Item = String>) {
-    let rows: String = rows.map(|row| format!("- {row}\n")).collect();
-    let alone = rows.is_empty() && !name.contains(": ");
-    if !alone {
-        writeln!(text, "{name}{}\n{rows}", if rows.is_empty() { "" } else { ":" }).ok();
+fn tell_component(text: &mut String, component: &Component) {
+    let Component { name, kind, file_path, description, interface, .. } = component;
+    let place = file_path.as_deref().map(|path| format!(" in {path}")).unwrap_or_default();
+    writeln!(text, "Component {name} ({kind}){place}: {description}").ok();
+    for method in &interface.methods {
+        writeln!(text, "  {}  {}", method.signature, method.description).ok();
+    }
+}
+
+fn tell_case(text: &mut String, case: &Case) {
+    let of = case.component.as_deref().map(|name| format!(" [{name}, {}]", case.kind)).unwrap_or_default();
+    writeln!(text, "- {}{of}", case.name()).ok();
+    for (word, said) in [("given", &case.given), ("when", &case.when), ("then", &case.then)] {
+        if !said.is_empty() {
+            writeln!(text, "  {word} {said}").ok();
+        }
+    }
+}
+
+fn list(text: &mut String, title: &str, items: &[String]) {
+    if !items.is_empty() {
+        writeln!(text, "{title}:\n- {}", items.join("\n- ")).ok();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Case, Component, Interface, Method};
     use super::*;
+    use crate::brief::{PhaseOrders, Target};
+    use crate::phase::Phase;
 
     #[test]
-    fn an_agent_hears_everything_a_file_asks_for() {
-        let method = Method { signature: "add(a, b)".to_owned(), description: "the sum".to_owned() };
+    fn each_role_is_told_what_concerns_it() {
         let brief = Brief {
-            components: vec![Component {
-                name: "Calculator".to_owned(),
-                kind: "module".to_owned(),
-                file_path: Some("calc.py".to_owned()),
-                description: "adds".to_owned(),
-                interface: Interface { methods: vec![method] },
-                depends_on: Vec::new(),
-            }],
             test_cases: vec![Case {
-                id: "TC-1".to_owned(),
-                description: "adds two numbers".to_owned(),
-                given: "1 and 2".to_owned(),
-                then: "3".to_owned(),
+                id: "TC1".to_owned(),
+                description: "adds".to_owned(),
+                then: "5".to_owned(),
                 ..Case::default()
             }],
-            acceptance_criteria: vec!["sums are exact".to_owned()],
+            phases: vec![PhaseOrders { phase: Phase::Green, description: "implement".to_owned(), actions: Vec::new() }],
+            expected_coverage: Target::parse("85%"),
             ..Brief::default()
         };
-        let told = brief.told();
-        for words in ["Calculator (module) in calc.py: adds", "`add(a, b)` the sum", "given 1 and 2; then 3", "exact"] {
-            assert!(told.contains(words), "{words} in {told}");
-        }
-        assert_eq!(Brief::of("an adder").told(), "");
+        let coder = brief.told(Role::Implementing);
+        assert_eq!(
+            coder,
+            "Tests that are asked for:\n- TC1: adds\n  then 5\nThis phase: implement\nLines that tests have to reach: >=85%\n"
+        );
+        assert!(brief.told(Role::Test).starts_with("Write all of these tests now"));
     }
 }

@@ -13,9 +13,12 @@ const FOUND_MAX: usize = 20;
 const ENTROPY_MIN: f64 = 4.3;
 const WORD_LETTERS_MIN: usize = 24;
 
+/// The rule that knows a private key by the line before it.
+const FRAME: &str = "private-key";
+
 /// A rule's name, and the form of what it knows.
 const RULES: &[(&str, &str)] = &[
-    ("private-key", r"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----"),
+    (FRAME, r"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----"),
     ("aws-access-token", r"\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     ("anthropic-api-key", r"\bsk-ant-(?:api|admin)[0-9]{2}-[A-Za-z0-9_-]{80,}"),
     (
@@ -100,6 +103,30 @@ pub fn find(text: &str) -> Vec<Found> {
     found
 }
 
+/// The text with `mark` in the place of every credential. The frame of a private key stays: it says where the key ends.
+pub fn cut(text: &str, mark: &str) -> String {
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for index in COMPILED.any.matches(text) {
+        let (Some((rule, _)), Some(form)) = (RULES.get(index), COMPILED.each.get(index)) else { continue };
+        if *rule != FRAME {
+            spans.extend(form.find_iter(text).map(|hit| (hit.start(), hit.end())));
+        }
+    }
+    spans.retain(|(start, _)| !line_around(text, *start).contains(ALLOWED));
+    spans.sort_unstable();
+    let mut kept = String::with_capacity(text.len());
+    let mut done = 0;
+    for (start, end) in spans {
+        if start >= done {
+            kept.push_str(text.get(done..start).unwrap_or_default());
+            kept.push_str(mark);
+        }
+        done = done.max(end);
+    }
+    kept.push_str(text.get(done..).unwrap_or_default());
+    kept
+}
+
 /// Lines with a word that looks random: worth a person's look, and no more.
 pub fn hints(text: &str) -> Vec<usize> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '/' | '=');
@@ -175,6 +202,14 @@ mod tests {
             let found = find(&format!("first line\n{text}\n"));
             assert_eq!(found.first().map(|found| (found.rule, found.line)), rule.map(|rule| (rule, 2)), "{text}");
         }
+    }
+
+    #[test]
+    fn credentials_are_cut_out_and_nothing_else() {
+        let token = format!("gh{}_{}", "p", "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8aB3dE5gH7");
+        let text = format!("a = '{token}'\nb = 2 # {token} {token}\n");
+        assert_eq!(cut(&text, "…"), "a = '…'\nb = 2 # … …\n");
+        assert_eq!(cut("plain", "…"), "plain");
     }
 
     #[test]

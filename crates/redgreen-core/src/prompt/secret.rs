@@ -1,5 +1,7 @@
 //! What must not leave the machine: words that look like a credential are taken out of every text a model is sent.
 
+use crate::guard;
+
 /// Stands where one was.
 pub const REMOVED: &str = "[secret removed]";
 
@@ -28,8 +30,9 @@ const PEM_KEY: &str = "PRIVATE KEY-----";
 
 /// The text without what looks like a credential.
 pub fn cut(text: &str) -> String {
+    let text = &guard::secret::cut(text, REMOVED);
     if !looks_risky(text) {
-        return text.to_owned();
+        return text.clone();
     }
     let mut kept = String::with_capacity(text.len());
     let mut in_key = false;

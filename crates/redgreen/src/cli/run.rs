@@ -19,10 +19,10 @@ use crate::view;
 #[command(after_help = "Examples:\n  redgreen run \"add roman numerals\"\n  \
                         redgreen run --model ollama/qwen3-coder --budget-tokens 500000 \"add roman numerals\"\n  \
                         redgreen run --onto develop --json \"fix the leap year\"\n  \
-                        redgreen run --script kata.toml \"add roman numerals\"\n  \
                         redgreen run --spec spec.yaml\n  \
                         redgreen run --issue 87 --lld docs/lld.md --context src/auth\n  \
-                        redgreen run --task IMPL-1.json")]
+                        redgreen run --task IMPL-1.json\n  \
+                        redgreen run --script kata.toml \"add roman numerals\"")]
 #[command(group = clap::ArgGroup::new("wish").required(true).args(["request", "spec", "task", "lld"]))]
 pub(super) struct Args {
     /// What to build, in your own words

@@ -184,6 +184,8 @@ pub fn bench(
         bench.measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
         tell("reading reports");
         bench.measures.extend(parsing::measures(length.report_bytes(), turns));
+        tell("guards on context files");
+        bench.measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
     }
     if parts.contains(&Part::Suites) {
         bench.measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);
