@@ -6,6 +6,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::wildcard_enum_match_arm)]
 
+pub mod acp;
 pub mod agent;
 pub mod brief;
 pub mod change;
@@ -16,8 +17,10 @@ pub mod event;
 pub mod format;
 pub mod framework;
 pub mod handoff;
+pub mod hearing;
 pub mod judge;
 pub mod model;
+pub mod orders;
 pub mod phase;
 pub mod policy;
 pub mod report;

@@ -2,6 +2,7 @@
 //! it cost and what was said; nothing here judges any of it.
 
 pub mod choice;
+pub mod external;
 pub mod script;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use crate::process::Stop;
 #[derive(Clone, Debug)]
 pub enum Agent {
     Scripted(script::Script),
+    External(Box<external::External>),
 }
 
 /// Who works in which role.
@@ -78,12 +80,10 @@ impl Team {
 
     /// The script that is kept with a run, if one is played.
     pub fn script(&self) -> Option<&script::Script> {
-        std::iter::once(&self.usual)
-            .chain(self.special.values())
-            .map(|agent| match agent {
-                Agent::Scripted(script) => script,
-            })
-            .next()
+        std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {
+            Agent::Scripted(script) => Some(script),
+            Agent::External(_) => None,
+        })
     }
 }
 
@@ -92,6 +92,7 @@ impl Agent {
     pub fn name(&self) -> String {
         match self {
             Agent::Scripted(script) => script.agent(),
+            Agent::External(external) => external.name().to_owned(),
         }
     }
 
@@ -102,6 +103,7 @@ impl Agent {
     pub fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
         match self {
             Agent::Scripted(script) => script.take_turn(orders),
+            Agent::External(external) => external.take_turn(orders),
         }
     }
 }

@@ -2,8 +2,11 @@
 //! The only place that reads the environment. `tdd.properties`, where a project has one, is read for what the first
 //! does not say.
 
+pub mod agents;
 mod properties;
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -82,7 +85,7 @@ pub enum Fence {
     /// The strongest this machine allows.
     #[default]
     Auto,
-    /// None: tests see the network and all files. The verdict says so.
+    /// None: tests, or agents, see and reach whatever the user does. The verdict says so.
     None,
 }
 
@@ -116,6 +119,10 @@ pub struct AgentChoice {
     pub model: Option<String>,
     /// The file a scripted agent plays, from the project's root.
     pub script: Option<PathBuf>,
+    /// Whether agents that are programs of their own are fenced in.
+    pub fence: Fence,
+    /// Agents of the project's own, by name.
+    pub custom: BTreeMap<String, agents::Row>,
 }
 
 /// The agent of a phase, where it is not the usual one.
@@ -167,7 +174,7 @@ pub struct Environment {
     pub worktrees: Option<PathBuf>,
     pub virtual_env: Option<PathBuf>,
     pub kill_at: Option<String>,
-    pub path: Option<std::ffi::OsString>,
+    pub path: Option<OsString>,
     pub home: Option<PathBuf>,
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
@@ -205,9 +212,20 @@ impl Environment {
 
     /// Whether a program can be started by its name.
     pub fn has_program(&self, name: &str) -> bool {
-        let folders = self.path.clone().unwrap_or_default();
-        std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
+        self.find_program(name).is_some()
     }
+
+    /// The file that would be started by this name.
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let folders = self.path.clone().unwrap_or_default();
+        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+    }
+}
+
+/// The variables of ours that another program may know.
+#[expect(clippy::disallowed_methods, reason = "this is the door")]
+pub fn variables(allowed: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(&allowed)).collect()
 }
 
 impl File {

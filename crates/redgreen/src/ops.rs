@@ -27,7 +27,8 @@ use redgreen_core::event::Outcome;
 use redgreen_core::state::State;
 
 use crate::agent::Team;
-use crate::agent::choice::Choice;
+use crate::agent::choice::{Choice, Scene};
+use crate::agent::external::Premises;
 use crate::config::{self, Environment, File};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
@@ -102,7 +103,10 @@ fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result
     let kept = folder.map(kept_choice).transpose()?.unwrap_or_default();
     let configured = Choice::configured(&project.file, &project.environment, &project.git.root);
     let choice = flags.clone().or(kept).or(configured);
-    Ok((choice.team()?, choice))
+    let (git, fence) = (&project.git, project.file.agent.fence);
+    let premises = Premises::new(&project.environment, &git.root, &git.common_dir, &project.workshop, fence);
+    let scene = Scene { file: &project.file, environment: &project.environment, premises };
+    Ok((choice.team(&scene)?, choice))
 }
 
 /// What a run began with. Its script is its own copy: the file may have changed since.

@@ -7,9 +7,10 @@ use anyhow::Result;
 use redgreen_core::phase::Role;
 use serde::{Deserialize, Serialize};
 
+use super::external::{External, Premises, presence};
 use super::script::Script;
 use super::{Agent, Team};
-use crate::config::{Environment, File};
+use crate::config::{self, Environment, File};
 use crate::failure::Failure;
 
 /// The name of the agent that plays a file.
@@ -24,6 +25,13 @@ pub struct Choice {
     /// The model of the built-in agent.
     pub model: Option<String>,
     pub script: Option<PathBuf>,
+}
+
+/// What is around when agents are looked for.
+pub struct Scene<'a> {
+    pub file: &'a File,
+    pub environment: &'a Environment,
+    pub premises: Premises,
 }
 
 impl Choice {
@@ -60,34 +68,57 @@ impl Choice {
     }
 
     /// The agents themselves; the first that cannot be had is the error.
-    pub fn team(&self) -> Result<Team> {
+    pub fn team(&self, scene: &Scene<'_>) -> Result<Team> {
         let usual = match (&self.agent, &self.script) {
-            (Some(name), _) => self.member(name)?,
-            (None, Some(_)) => self.member(SCRIPTED)?,
-            (None, None) => {
-                return Err(Failure::usage("no agent is named")
-                    .evidence(
-                        "this version works with the scripted agent: a file that says what to write in each phase",
-                    )
-                    .next("redgreen run --script FILE \"<what to build>\", or see it work: redgreen demo")
-                    .into());
-            }
+            (Some(name), _) => self.member(name, scene)?,
+            (None, Some(_)) => self.member(SCRIPTED, scene)?,
+            (None, None) => match presence::first(scene.environment)? {
+                Some(name) => self.member(name, scene)?,
+                None => return Err(nobody().into()),
+            },
         };
-        self.roles.iter().try_fold(Team::new(usual), |team, (role, name)| Ok(team.with(*role, self.member(name)?)))
+        self.roles
+            .iter()
+            .try_fold(Team::new(usual), |team, (role, name)| Ok(team.with(*role, self.member(name, scene)?)))
     }
 
-    fn member(&self, name: &str) -> Result<Agent> {
+    fn member(&self, name: &str, scene: &Scene<'_>) -> Result<Agent> {
         match (name, &self.script) {
             (SCRIPTED, Some(script)) => Ok(Agent::Scripted(Script::read(script)?)),
             (SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
                 .next("redgreen run --script FILE \"<what to build>\"")
                 .into()),
-            _ => Err(Failure::usage(format!("there is no agent {name:?}"))
-                .evidence(format!("known: {SCRIPTED}"))
-                .next("redgreen run --agent <name> …")
-                .into()),
+            _ => self.external(name, scene),
         }
     }
+
+    fn external(&self, name: &str, scene: &Scene<'_>) -> Result<Agent> {
+        let (table, own) = (config::agents::table()?, &scene.file.agent.custom);
+        let Some(row) = own.get(name).or_else(|| table.get(name)) else {
+            let known = [SCRIPTED].into_iter().chain(own.keys().chain(table.keys()).map(String::as_str));
+            return Err(Failure::usage(format!("there is no agent {name:?}"))
+                .evidence(format!("known: {}", known.collect::<Vec<_>>().join(", ")))
+                .next("redgreen run --agent <name> …")
+                .into());
+        };
+        let program = row.program().map(|program| {
+            scene.environment.find_program(program).ok_or_else(|| {
+                Failure::environment(format!("the agent {name:?} is not installed"))
+                    .evidence(format!("there is no program {program:?} on the PATH"))
+                    .next(if row.install.is_empty() { "redgreen agents" } else { row.install.as_str() })
+            })
+        });
+        let (program, model) = (program.transpose()?, self.model.clone());
+        let external = External::new(name, row.clone(), program, model, scene.premises.clone());
+        Ok(Agent::External(Box::new(external)))
+    }
+}
+
+fn nobody() -> Failure {
+    Failure::usage("no agent is named, and none was found")
+        .evidence("looked for installed coding agents that are logged in; `redgreen agents` shows each of them")
+        .evidence("a scripted agent, a file that says what to write in each phase, needs neither")
+        .next("log in to an agent (redgreen agents), or see it work without one: redgreen demo")
 }
 
 #[cfg(test)]

@@ -88,7 +88,8 @@ impl Engine<'_> {
             }
             None => taken.turn,
         };
-        Ok(Event::Turned { role: assignment.role, turn, tree: snapshot.tree, cost: taken.cost, took_ms })
+        let (role, tree, cost) = (assignment.role, snapshot.tree, taken.cost);
+        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, notices: Vec::new() })
     }
 
     pub(super) fn restore(&mut self, tree: &str, why: &str) -> Result<Event> {
