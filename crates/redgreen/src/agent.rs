@@ -96,6 +96,14 @@ impl Agent {
         }
     }
 
+    /// Whether it could move the repository's refs; where a fence holds, it cannot.
+    pub fn reaches_refs(&self) -> Result<bool> {
+        match self {
+            Agent::Scripted(_) => Ok(true),
+            Agent::External(external) => external.reaches_refs(),
+        }
+    }
+
     /// Has the agent work until it stops or its time is over.
     ///
     /// An agent that fails is an answer, [`Turn::Failed`]; an error means that we could not find out, or that the user

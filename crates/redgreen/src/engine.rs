@@ -4,6 +4,7 @@
 
 mod judging;
 mod landing;
+mod refs;
 mod stale;
 mod turning;
 

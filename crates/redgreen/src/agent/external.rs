@@ -20,7 +20,7 @@ use redgreen_core::report::Exit;
 use super::{Orders, Taken};
 use crate::config::agents::{Command, PromptBy, Row, Speaks};
 use crate::process::{Answer, Attention, Heard, Limits, Program};
-use crate::sandbox::{Fence, Sandbox};
+use crate::sandbox::{Fence, Grip, Sandbox};
 pub use premises::Premises;
 
 /// Kept of what it prints; its lines are read as they come.
@@ -53,6 +53,10 @@ impl External {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn reaches_refs(&self) -> Result<bool> {
+        self.premises.sandbox().map(|sandbox| !sandbox.binds())
     }
 
     pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
@@ -111,7 +115,7 @@ impl External {
             Some((session, ending)) => (session, ending),
             None => (chosen.unwrap_or_default(), self.row.new.as_slice()),
         };
-        let is_fenced = sandbox.held(fence).files == crate::sandbox::Grip::Firm;
+        let is_fenced = sandbox.held(fence).files == Grip::Firm;
         let own = if is_fenced { &self.row.fenced } else { &self.row.unfenced };
         let model = self.model.as_ref().map_or(&[][..], |_| &self.row.model);
         let files = orders.assignment.current.as_ref().map_or_else(
