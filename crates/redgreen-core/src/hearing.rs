@@ -62,6 +62,7 @@ pub struct Hearing {
     /// Tokens by message, where a program tells of the same message twice.
     by_message: BTreeMap<String, u64>,
     fault: Option<Fault>,
+    over: bool,
 }
 
 impl Hearing {
@@ -92,6 +93,11 @@ impl Hearing {
         said
     }
 
+    /// The program has told how its turn ended; what it does from here on is of no interest.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
     pub fn cost(&self) -> Cost {
         self.cost
     }
@@ -106,6 +112,7 @@ impl Hearing {
             return fault.turn();
         }
         match exit {
+            Exit::Signal(_) | Exit::Code(_) if self.over => Turn::Done { answer: self.answer() },
             Exit::Code(0) => Turn::Done { answer: self.answer() },
             Exit::TimedOut => Turn::Failed {
                 failure: Failure::Timeout,

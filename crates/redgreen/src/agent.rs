@@ -3,6 +3,7 @@
 
 pub mod choice;
 pub mod external;
+pub mod human;
 pub mod script;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::process::Stop;
 pub enum Agent {
     Scripted(script::Script),
     External(Box<external::External>),
+    Human(human::Human),
 }
 
 /// Who works in which role.
@@ -82,7 +84,7 @@ impl Team {
     pub fn script(&self) -> Option<&script::Script> {
         std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {
             Agent::Scripted(script) => Some(script),
-            Agent::External(_) => None,
+            Agent::External(_) | Agent::Human(_) => None,
         })
     }
 }
@@ -93,13 +95,14 @@ impl Agent {
         match self {
             Agent::Scripted(script) => script.agent(),
             Agent::External(external) => external.name().to_owned(),
+            Agent::Human(_) => choice::HUMAN.to_owned(),
         }
     }
 
     /// Whether it could move the repository's refs; where a fence holds, it cannot.
     pub fn reaches_refs(&self) -> Result<bool> {
         match self {
-            Agent::Scripted(_) => Ok(true),
+            Agent::Scripted(_) | Agent::Human(_) => Ok(true),
             Agent::External(external) => external.reaches_refs(),
         }
     }
@@ -112,6 +115,7 @@ impl Agent {
         match self {
             Agent::Scripted(script) => script.take_turn(orders),
             Agent::External(external) => external.take_turn(orders),
+            Agent::Human(human) => human.take_turn(orders),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The command line. Each verb is one file: what may be typed, and how the answer is worded.
 
 mod about;
+mod agents;
 mod bench;
 mod decide;
 mod demo;
@@ -23,6 +24,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
+use redgreen_core::agent::Said;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -92,6 +94,7 @@ enum Verb {
     Init(init::Args),
     Test(test::Args),
     Doctor(doctor::Args),
+    Agents(agents::Args),
     Demo(demo::Args),
     Bench(bench::Args),
     Completions(about::CompletionsArgs),
@@ -164,6 +167,7 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Init(args) => args.perform(&desk),
         Verb::Test(args) => args.perform(&desk),
         Verb::Doctor(args) => args.perform(&desk),
+        Verb::Agents(args) => args.perform(&desk),
         Verb::Demo(args) => args.perform(&desk),
         Verb::Bench(args) => args.perform(&desk),
         Verb::Completions(args) => Ok(args.perform(&desk, Cli::command())),
@@ -182,6 +186,7 @@ impl Desk {
         move |sight: Sight<'_>| match sight {
             Sight::Line(line, _) if printer.json => printer.json_line(line),
             Sight::Line(line, state) => printer.talk(&view::moment(line, state)),
+            Sight::Live(_, Said::Text(words)) => printer.talk(words),
             Sight::Live(..) => {}
         }
     }

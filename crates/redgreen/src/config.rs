@@ -119,6 +119,8 @@ pub struct AgentChoice {
     pub model: Option<String>,
     /// The file a scripted agent plays, from the project's root.
     pub script: Option<PathBuf>,
+    /// A human's turn is over when a file is saved, not when Enter is pressed.
+    pub on_save: bool,
     /// Whether agents that are programs of their own are fenced in.
     pub fence: Fence,
     /// Agents of the project's own, by name.

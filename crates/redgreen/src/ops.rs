@@ -1,6 +1,7 @@
 //! The verbs, each in a file of its own. Every face calls these and nothing below them; they give back values and print
 //! nothing.
 
+pub mod agents;
 pub mod bench;
 pub mod decide;
 pub mod demo;

@@ -55,6 +55,7 @@ fn message(hearing: &mut Hearing, event: &Value) -> Vec<Said> {
 }
 
 fn over(hearing: &mut Hearing, event: &Value) {
+    hearing.over = true;
     let usd = event.get("total_cost_usd").and_then(Value::as_f64);
     hearing.spent(event.get("usage").and_then(|usage| sum(usage, &TOKENS)), usd);
     let words = text(event, "/result").or_else(|| text(event, "/errors/0"));

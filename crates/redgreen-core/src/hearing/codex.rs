@@ -11,9 +11,11 @@ pub(super) fn event(hearing: &mut Hearing, event: &Value) -> Vec<Said> {
         Some("thread.started") => hearing.met(text(event, "/thread_id")),
         Some("item.started" | "item.completed") => return item(hearing, event).into_iter().collect(),
         Some("turn.completed") => {
+            hearing.over = true;
             hearing.spent(event.get("usage").and_then(|usage| sum(usage, &["/input_tokens", "/output_tokens"])), None);
         }
         Some("turn.failed") => {
+            hearing.over = true;
             hearing.fails(Fault::new(text(event, "/error/message").unwrap_or("it failed and did not say why")));
         }
         Some("error") => hearing.note(text(event, "/message").unwrap_or_default()),

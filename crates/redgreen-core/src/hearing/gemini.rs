@@ -19,6 +19,7 @@ pub(super) fn event(hearing: &mut Hearing, event: &Value) -> Vec<Said> {
         }
         Some("error") => hearing.note(text(event, "/message").unwrap_or_default()),
         Some("result") => {
+            hearing.over = true;
             hearing.spent(number(event, "/stats/total_tokens"), None);
             if text(event, "/status") == Some("error") {
                 let words = text(event, "/error/message").unwrap_or("it failed and did not say why");

@@ -117,3 +117,16 @@ fn rubbish_is_bounded_and_kept_as_words() {
         assert!(matches!(hearing.end(Exit::Code(0), ""), Turn::Done { answer } if answer.len() <= ANSWER_BYTES_MAX));
     }
 }
+
+#[test]
+fn who_was_ended_after_its_last_word_has_ended_well() {
+    for (dialect, printed) in [
+        (Dialect::Claude, sample!("claude-hello.jsonl")),
+        (Dialect::Codex, sample!("codex-hello.jsonl")),
+        (Dialect::Gemini, sample!("gemini-hello.jsonl")),
+    ] {
+        let hearing = heard(dialect, printed);
+        assert!(hearing.is_over());
+        assert_eq!(hearing.end(Exit::Signal(15), ""), done("Wrote hello.py."));
+    }
+}

@@ -8,6 +8,7 @@ use redgreen_core::phase::Role;
 use serde::{Deserialize, Serialize};
 
 use super::external::{External, Premises, presence};
+use super::human::Human;
 use super::script::Script;
 use super::{Agent, Team};
 use crate::config::{self, Environment, File};
@@ -15,6 +16,8 @@ use crate::failure::Failure;
 
 /// The name of the agent that plays a file.
 pub const SCRIPTED: &str = "scripted";
+/// The name of the agent that is a person.
+pub const HUMAN: &str = "human";
 
 /// The agents' names, as far as somebody gave them. Kept with the run, so that resuming needs no flag.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +91,7 @@ impl Choice {
             (SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
                 .next("redgreen run --script FILE \"<what to build>\"")
                 .into()),
+            (HUMAN, _) => Human::new(scene.file.agent.on_save).map(Agent::Human),
             _ => self.external(name, scene),
         }
     }
@@ -95,7 +99,7 @@ impl Choice {
     fn external(&self, name: &str, scene: &Scene<'_>) -> Result<Agent> {
         let (table, own) = (config::agents::table()?, &scene.file.agent.custom);
         let Some(row) = own.get(name).or_else(|| table.get(name)) else {
-            let known = [SCRIPTED].into_iter().chain(own.keys().chain(table.keys()).map(String::as_str));
+            let known = [SCRIPTED, HUMAN].into_iter().chain(own.keys().chain(table.keys()).map(String::as_str));
             return Err(Failure::usage(format!("there is no agent {name:?}"))
                 .evidence(format!("known: {}", known.collect::<Vec<_>>().join(", ")))
                 .next("redgreen run --agent <name> …")

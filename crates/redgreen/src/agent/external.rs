@@ -194,7 +194,11 @@ impl Ear {
 
     fn hear(&mut self, line: &str) -> (Vec<Said>, Answer) {
         match self {
-            Self::Prints(hearing) => (hearing.line(line), Answer::Nothing),
+            Self::Prints(hearing) => {
+                let said = hearing.line(line);
+                // Some do not end for a long time when they cannot reach their makers.
+                (said, if hearing.is_over() { Answer::Done } else { Answer::Nothing })
+            }
             Self::Speaks(client) => {
                 let next = client.heard(line);
                 let answer = match (next.over, next.send.is_empty()) {

@@ -35,6 +35,13 @@ pub struct Presence {
     pub next: Option<String>,
 }
 
+impl Presence {
+    /// It can be started: whatever is missing is a login at most.
+    pub fn is_here(&self) -> bool {
+        self.program.is_some() || self.next.is_none()
+    }
+}
+
 /// The first agent that is installed and logged in.
 pub fn first(environment: &Environment) -> Result<Option<&'static str>> {
     let table = config::agents::table()?;

@@ -1,6 +1,10 @@
 //! Agents that are programs of their own, honest and not: a whole cycle with each, and nothing lost whatever they do.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +28,17 @@ fn story(words: &str, settings: &str) -> Story {
     story.env("FAKE_CHECKOUT", &root).env("MY_SECRET", "hush")
 }
 
+/// What redgreen may take while its agent prints a gigabyte; pytest's memory counts too.
+const MEMORY_BYTES_MAX: u64 = 128 << 20;
+
+/// Changes the project's settings.
+fn set(story: &Story, from: &str, to: &str) {
+    let text = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
+    assert!(text.contains(from), "{text}");
+    story.file("redgreen.toml", &text.replacen(from, to, 1));
+    story.commit("settings");
+}
+
 const CYCLE: [&str; 5] = [
     "plan: adds two numbers",
     "test: adds two numbers",
@@ -43,102 +58,49 @@ fn develops(story: &Story) -> Said {
 }
 
 #[test]
-fn an_agent_of_the_projects_own_develops_a_cycle() {
-    develops(&story("secrets:PLAN stale_folder:RED", ""));
-}
-
-#[test]
 fn orders_may_come_in_a_file() {
     let story = story("file", "");
-    let text = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
-    story.file("redgreen.toml", &format!("{text}prompt = \"file\"\n"));
-    story.commit("by file");
+    set(&story, "env = ", "prompt = \"file\"\nenv = ");
     develops(&story);
 }
 
 #[test]
-fn an_agent_that_speaks_acp_develops_a_cycle_and_its_tokens_count() {
+fn an_agent_that_speaks_acp_is_paid_and_its_conversation_is_noted() {
     let story = story("acp", "");
-    let text = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
-    story.file("redgreen.toml", &format!("{text}speaks = \"acp\"\n"));
-    story.commit("acp");
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
     develops(&story).says("35 tokens");
-    let notes = story.git("log --format=%N --notes=tdd-handoffs -1 --skip=1 refs/heads/redgreen/a-calculator*");
-    assert!(!notes.is_empty() || story.branch().starts_with("redgreen/"));
+    let note = story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()));
+    assert!(note.contains("\"test-list\": \"fake-session\""), "{note}");
 }
 
-/// One fault in one phase, on a machine with a fence and on one without.
-#[track_caller]
-fn survives(fault: &str, settings: &str) -> Said {
-    for (fence, settings) in [("auto", settings), ("none", settings)] {
-        let story = story(fault, settings);
-        let text = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
-        story.file("redgreen.toml", &text.replace("[agent]\n", &format!("[agent]\nfence = \"{fence}\"\n")));
-        story.commit("a fence");
-        let said = develops(&story);
-        if fence == "none" {
-            return said;
-        }
-    }
-    unreachable!()
-}
-
+/// What an agent does whose fence holds: nothing of it is seen anywhere but in its own turns.
 #[test]
-fn a_crash_and_a_lie_are_tried_again() {
-    survives("crash:GREEN", "").says("agent.crash").says("signal 11");
-    survives("lie:RED", "").says("refused");
-}
-
-#[test]
-fn garbage_is_no_answer_and_no_harm() {
-    survives("garbage:RED", "");
-}
-
-#[test]
-fn what_hangs_is_ended_at_its_limit_and_the_run_can_be_resumed() {
-    let story = story("hang:GREEN", "max-retries = 0\n[timeout]\nturn = 3");
-    let before = story.belongings();
-    story.redgreen("run \"a calculator\"").exits(1).says("did not stop in time");
-    assert_eq!(story.belongings(), before);
-    story.redgreen("resume").exits(3);
+fn a_fenced_agent_may_do_what_it_wants() {
+    let faults = "secrets:PLAN stale_folder:PLAN garbage:PLAN wrong_branch:RED forge_notes:RED forge_records:RED flood:RED lie:RED \
+                  reset_hard:GREEN outside:GREEN crash:GREEN";
+    let story = story(faults, "");
+    let (before, main) = (story.belongings(), story.git("rev-parse main"));
+    let mut command = story.command("python");
+    command.args(["-c", super::unruly::MEASURE]).arg(story.place("memory")).arg(env!("CARGO_BIN_EXE_redgreen"));
+    let said = Said::of("run", &command.args(["run", "a calculator"]).output().unwrap()).exits(3);
+    said.says("refused").says("agent.crash").says("signal 11");
     assert_eq!(story.log(&format!("main..{}", story.branch())), CYCLE);
-}
-
-#[test]
-fn commits_resets_and_forged_notes_come_to_nothing() {
-    for fault in ["reset_hard:GREEN", "forge_notes:GREEN"] {
-        let story = story(fault, "");
-        develops(&story);
-        story.redgreen("approve").exits(0);
-    }
-}
-
-#[test]
-fn a_branch_that_an_unfenced_agent_moves_is_told_of() {
-    let story = story("wrong_branch:RED", "");
-    let text = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
-    story.file("redgreen.toml", &text.replace("[agent]\n", "[agent]\nfence = \"none\"\n"));
-    story.commit("no fence");
-    let said = story.redgreen("run \"a calculator\"");
-    said.exits(3).says("left as is: refs/heads/main, refs/heads/mine");
-}
-
-#[test]
-fn a_fenced_agent_moves_no_branch_and_writes_nothing_outside() {
-    let story = story("wrong_branch:RED outside:GREEN", "");
-    let main = story.git("rev-parse main");
-    develops(&story);
+    assert_eq!(story.belongings(), before);
     assert_eq!((story.git("rev-parse main"), story.git("branch --list mine")), (main, String::new()));
     assert!(!story.place("home/mine.txt").exists());
+    let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
+    assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
+    story.redgreen("approve").exits(0);
 }
 
+/// Where there is no fence, what is the run's own is put back, and nothing is left running.
 #[test]
-fn a_daemon_is_gone_with_the_turn() {
-    let story = story("daemon:RED", "[agent]\nfence = \"none\"");
-    let text = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
-    story.file("redgreen.toml", &text.replacen("[agent]\nname", "name", 1));
-    story.commit("no fence");
-    develops(&story);
+fn an_unfenced_agent_cannot_spoil_the_run() {
+    let story = story("forge_notes:RED daemon:RED own_branch:GREEN wrong_branch:GREEN", "");
+    set(&story, "[agent]\n", "[agent]\nfence = \"none\"\n");
+    let said = story.redgreen("run \"a calculator\"").exits(3);
+    said.says("handoff note; it was written again").says("the run's branch was moved").says("refs/heads/mine");
+    assert_eq!(story.log(&format!("{}~5..{}", story.branch(), story.branch())), CYCLE);
     let pid = fs::read_to_string(story.place("home/.fake/daemon")).unwrap();
     let deadline = Instant::now() + Duration::from_secs(5);
     while fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("671")) {
@@ -148,13 +110,80 @@ fn a_daemon_is_gone_with_the_turn() {
 }
 
 #[test]
-fn a_gigabyte_of_output_costs_little_memory() {
-    let story = story("flood:RED", "");
-    let mut command = story.command("python");
-    command.args(["-c", super::unruly::MEASURE]).arg(story.place("memory")).arg(env!("CARGO_BIN_EXE_redgreen"));
-    Said::of("run", &command.args(["run", "a calculator"]).output().unwrap()).exits(3);
-    let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
-    assert!(memory < 128 << 20, "{memory} bytes");
+fn what_hangs_is_ended_at_its_limit_and_the_run_can_be_resumed() {
+    let story = story("hang:PLAN", "max-retries = 0\n[timeout]\nturn = 4");
+    let before = story.belongings();
+    story.redgreen("run \"a calculator\"").exits(1).says("did not stop in time");
+    assert_eq!(story.belongings(), before);
+    set(&story, "turn = 4", "turn = 60");
+    story.redgreen("resume").exits(3);
+    assert_eq!(story.log(&format!("main..{}", story.branch())).last().map(String::as_str), CYCLE.last().copied());
+}
+
+/// A person who saves what the screen asks for.
+#[test]
+fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
+    let story = Story::new();
+    story.file("redgreen.toml", "backoff = 0.0\n[agent]\nname = \"human\"\non-save = true\n[timeout]\nturn = 60\n");
+    story.commit("a human");
+    let mut child = story.prepare("run \"a calculator\"").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut phase = String::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if let Some((name, _)) = line.split_once(": ").filter(|(name, _)| name.chars().all(char::is_uppercase)) {
+            name.clone_into(&mut phase);
+        }
+        let Some(folder) = line.strip_prefix("  in   ").map(PathBuf::from) else { continue };
+        // They look before they type.
+        thread::sleep(Duration::from_millis(400));
+        let (file, text) = match phase.as_str() {
+            "PLAN" if folder.join("test-list.md").exists() => ("calc.py", "def add(a, b):\n    return a + b\n"),
+            "PLAN" => ("test-list.md", "- [ ] adds\n"),
+            "RED" => (
+                "test_calc.py",
+                "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\n\
+                                       def test_more():\n    assert add(-4, 9) == 5\n",
+            ),
+            _ => ("calc.py", "def add(a, b):\n    return a + b\n"),
+        };
+        fs::write(folder.join(file), text).unwrap();
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 5);
+}
+
+#[test]
+fn a_human_without_a_keyboard_is_told_what_to_do() {
+    Story::new().redgreen("run --agent human \"x\"").exits(2).says("needs a terminal").says("on-save");
+}
+
+#[test]
+fn agents_says_who_is_here_and_what_the_others_need() {
+    let story = story("acp", "");
+    let bin = story.place("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let program = |name: &str, text: &str| {
+        fs::write(bin.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    program("claude", "echo '2.1.0 (Claude Code)'");
+    program("codex", "exit 3");
+    program("qwen", &format!("exec python {} acp", story.place("home/fake.py").display()));
+    let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
+    let path = format!("{}:{}", bin.display(), String::from_utf8(path).unwrap());
+    let story = story.env("PATH", &path).env("ANTHROPIC_API_KEY", "k");
+    let answer = story.redgreen("--json agents").exits(0).json();
+    let agent =
+        |name: &str| answer["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == name).unwrap().clone();
+    assert_eq!(answer["first"], "claude");
+    assert_eq!(agent("claude")["version"], "2.1.0 (Claude Code)");
+    assert_eq!(agent("claude")["login"], "ANTHROPIC_API_KEY");
+    assert_eq!(agent("codex")["trouble"], "--version ended with exit 3");
+    assert_eq!(agent("codex")["next"], "codex login");
+    assert_eq!((&agent("qwen")["version"], &agent("qwen")["speaks"]), (&"fake 1 ACP 1".into(), &"acp".into()));
+    assert_eq!(agent("aider")["next"], "pip install aider-chat");
+    assert!(!agent("fake").is_null());
+    story.redgreen("agents").exits(0).says("with no --agent, claude is taken");
 }
 
 #[test]

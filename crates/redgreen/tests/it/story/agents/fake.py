@@ -60,6 +60,11 @@ def wrong_branch():
     pathlib.Path("stray.txt").unlink()
 
 
+def own_branch():
+    branch = git("for-each-ref", "--format=%(refname)", "refs/heads/redgreen").stdout.split()[0]
+    git("update-ref", branch, "main")
+
+
 def reset_hard():
     git("stash", "-u")
     git("reset", "-q", "--hard", "HEAD~1")
@@ -67,6 +72,9 @@ def reset_hard():
 
 def forge_notes():
     git("notes", "--ref=tdd-handoffs", "add", "-f", "-m", '{"version":1,"phase":"COMPLETE"}', "HEAD")
+
+
+def forge_records():
     common = git("rev-parse", "--git-common-dir").stdout.strip()
     for path in pathlib.Path(common, "redgreen").rglob("*"):
         if path.is_file():
@@ -102,9 +110,9 @@ def secrets():
 
 
 def misbehave(phase, faults):
-    once = pathlib.Path(os.environ["HOME"], ".fake", f"once-{phase}")
-    for fault, where, *again in faults:
-        if where == phase and (again or not once.exists()):
+    for fault, where in faults:
+        once = pathlib.Path(os.environ["HOME"], ".fake", f"once-{fault}")
+        if where == phase and not once.exists():
             once.write_text("")
             globals()[fault]()
 
