@@ -225,7 +225,6 @@ impl Environment {
 }
 
 /// The variables of ours that another program may know.
-#[expect(clippy::disallowed_methods, reason = "this is the door")]
 pub fn variables(allowed: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(&allowed)).collect()
 }

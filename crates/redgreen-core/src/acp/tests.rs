@@ -124,7 +124,7 @@ fn who_dies_or_talks_rubbish_has_failed_with_a_reason() {
     assert!(asked.send.contains("-32601") && asked.send.contains("\"x\""), "{}", asked.send);
     match client.end(Exit::Code(3), "out of paper\n") {
         Turn::Failed { failure: Failure::Crash, message } => assert!(message.contains("out of paper"), "{message}"),
-        other => panic!("{other:?}"),
+        other @ (Turn::Done { .. } | Turn::Failed { .. }) => panic!("{other:?}"),
     }
     assert!(matches!(client.end(Exit::TimedOut, ""), Turn::Failed { failure: Failure::Timeout, .. }));
 }

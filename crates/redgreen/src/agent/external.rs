@@ -259,7 +259,9 @@ fn attend(
         Heard::Unwanted => ear.stop(),
         Heard::Line { text, .. } => {
             let (said, answer) = ear.hear(&String::from_utf8_lossy(text));
-            said.iter().for_each(|said| live(said));
+            for said in &said {
+                live(said);
+            }
             let session = &ear.hearing().session;
             if kept != *session {
                 unkept = session.as_ref().and_then(|session| keep_session(desk, session).err());
