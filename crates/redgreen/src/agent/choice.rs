@@ -121,7 +121,7 @@ impl Choice {
 fn nobody() -> Failure {
     Failure::usage("no agent is named, and none was found")
         .evidence("looked for installed coding agents that are logged in; `redgreen agents` shows each of them")
-        .evidence("a scripted agent, a file that says what to write in each phase, needs neither")
+        .evidence("the scripted agent plays a file that says what to write in each phase: --script FILE")
         .next("log in to an agent (redgreen agents), or see it work without one: redgreen demo")
 }
 

@@ -79,16 +79,13 @@ impl Engine<'_> {
         let commit = &self.state.progress.head.commit;
         let known = self.state.progress.handoff.as_ref().map(|handoff| handoff.render());
         let found = self.project.git.notes().read(commit)?;
-        match (known, found) {
-            (Some(known), found) if found.as_deref().map(str::trim_end) != Some(known.trim_end()) => {
+        match known {
+            Some(known) if found.as_deref().map(str::trim_end) != Some(known.trim_end()) => {
                 self.project.git.notes().write(commit, &known)?;
                 Ok(Some("the agent changed the run's handoff note; it was written again".to_owned()))
             }
-            (None, Some(_)) => {
-                self.project.git.notes().remove(commit)?;
-                Ok(Some("the agent wrote a handoff note; it was removed".to_owned()))
-            }
-            (Some(_), _) | (None, None) => Ok(None),
+            // A note on the commit the run started from is another run's.
+            Some(_) | None => Ok(None),
         }
     }
 }

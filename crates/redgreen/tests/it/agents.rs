@@ -20,23 +20,25 @@ fn programs() -> Option<PathBuf> {
     std::env::var_os("REDGREEN_TEST_AGENTS").map(PathBuf::from)
 }
 
-/// Agents that take more than a few seconds to start are tried when somebody asks for all of them.
 fn all() -> bool {
     #[expect(clippy::disallowed_methods, reason = "tests are told how much to do")]
     std::env::var_os("REDGREEN_TEST_AGENTS_ALL").is_some()
+}
+
+#[expect(clippy::print_stderr, reason = "whoever reads the tests' output learns what was left out")]
+fn skipped(agent: &str, why: &str) {
+    eprintln!("SKIPPED: {agent}: {why}");
 }
 
 /// A cycle with this agent, from the plan to the refactoring.
 #[track_caller]
 fn develops(agent: &str, program: &str, words: &[&str]) {
     let Some(folder) = programs() else {
-        println!("skipped: {agent}, because scripts/test --agents did not install it");
-        return;
+        return skipped(agent, "scripts/test --agents did not install it");
     };
     let bins = [folder.join("node_modules/.bin"), folder.join("aider/bin")];
     if is_fast() || !bins.iter().any(|bin| bin.join(program).exists()) {
-        println!("skipped: {agent}, because {program} is not installed or only quick tests are wanted");
-        return;
+        return skipped(agent, "its program is not installed, or only quick tests are wanted");
     }
     let story = Story::new();
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
@@ -81,6 +83,12 @@ fn develops(agent: &str, program: &str, words: &[&str]) {
     assert!(!said.stderr.contains("refused") && said.stdout.contains("tokens"), "{}\n{}", said.stderr, said.stdout);
 }
 
+/// One that takes many seconds to start is tried when somebody asks for all of them.
+#[track_caller]
+fn slowly(agent: &str, program: &str, words: &[&str]) {
+    if all() { develops(agent, program, words) } else { skipped(agent, "it is tried by scripts/test --agents") }
+}
+
 #[test]
 fn claude() {
     develops("claude", "claude", &[]);
@@ -103,21 +111,15 @@ fn claude_over_acp() {
 
 #[test]
 fn aider() {
-    if all() {
-        develops("aider", "aider", &["--model", "openai/mock-model"]);
-    }
+    slowly("aider", "aider", &["--model", "openai/mock-model"]);
 }
 
 #[test]
 fn opencode() {
-    if all() {
-        develops("opencode", "opencode", &[]);
-    }
+    slowly("opencode", "opencode", &[]);
 }
 
 #[test]
 fn gemini() {
-    if all() {
-        develops("gemini", "gemini", &["--model", "gemini-2.5-pro"]);
-    }
+    slowly("gemini", "gemini", &["--model", "gemini-2.5-pro"]);
 }

@@ -16,7 +16,7 @@ use crate::process::{Answer, Attention, Heard, Interrupted, Limits, Program, Sto
 /// How long a program may take to say its version; one that is started for the first time unpacks itself.
 const HANDSHAKE: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 64 << 10 };
 /// In this order one is taken when nobody named any.
-const PREFERRED: [&str; 7] = ["claude", "codex", "gemini", "opencode", "copilot", "qwen", "aider"];
+pub const PREFERRED: [&str; 7] = ["claude", "codex", "gemini", "opencode", "copilot", "qwen", "aider"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
