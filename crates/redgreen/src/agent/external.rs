@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use redgreen_core::acp::{Client, Plan};
-use redgreen_core::agent::{Cost, Failure as Ended, Said, Strategy, Turn};
+use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Strategy, Turn};
 use redgreen_core::hearing::Hearing;
 use redgreen_core::orders;
 use redgreen_core::report::Exit;
@@ -60,6 +60,28 @@ impl External {
     }
 
     pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
+        let (taken, tokens) = self.attempt(orders)?;
+        let failed = matches!(taken.turn, Turn::Failed { .. }) && tokens == 0;
+        if !failed || self.parent(&orders.assignment.strategy).is_none() {
+            return Ok(taken);
+        }
+        // The conversation is gone, or it is another machine's; the orders are complete without it.
+        let anew = Assignment { strategy: Strategy::New, ..orders.assignment.clone() };
+        let mut orders = Orders {
+            assignment: &anew,
+            worktree: orders.worktree,
+            env: orders.env,
+            time_limit: orders.time_limit,
+            allowance: orders.allowance.clone(),
+            desk: orders.desk,
+            stop: orders.stop,
+            live: &mut *orders.live,
+        };
+        Ok(self.attempt(&mut orders)?.0)
+    }
+
+    /// A turn, and how many tokens the program told of.
+    fn attempt(&self, orders: &mut Orders<'_>) -> Result<(Taken, u64)> {
         let words = orders::handoff(orders.assignment);
         let told = orders.desk.join(ORDERS);
         fs::write(&told, &words).with_context(|| format!("write {}", told.display()))?;
@@ -82,11 +104,12 @@ impl External {
         self.clear(orders.worktree, &litter);
         let (exit, stderr) = match output {
             Ok(output) => (output.exit, output.stderr_text()),
-            Err(error) if is_missing(&error) => return Ok(self.not_there(&error)),
+            Err(error) if is_missing(&error) => return Ok((self.not_there(&error), 0)),
             Err(error) => return Err(error),
         };
         let head = format!("{}\n{held}\n\n", program.line());
-        Ok(ear.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy))
+        let tokens = ear.hearing().cost().tokens.unwrap_or(0);
+        Ok((ear.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy), tokens))
     }
 
     /// The name of a conversation that begins, where the program lets us choose it.
