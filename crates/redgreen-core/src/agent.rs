@@ -89,6 +89,8 @@ pub enum Failure {
     Crash,
     /// Trying again cannot help: unknown model, no key, a script without another turn.
     Unusable,
+    /// What the run may cost does not cover the next request. The edits stay: more budget takes them up.
+    Budget,
 }
 
 impl Failure {
@@ -98,6 +100,7 @@ impl Failure {
             Failure::Timeout => "agent.timeout",
             Failure::Crash => "agent.crash",
             Failure::Unusable => "agent.unusable",
+            Failure::Budget => "agent.budget",
         }
     }
 }
@@ -123,8 +126,19 @@ pub enum Said {
 
 /// What a turn cost; `None` is unknown, never zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Cost {
+    /// Sent and received, from a cache or not.
     pub tokens: Option<u64>,
     pub microdollars: Option<u64>,
+    /// Parts of `tokens`, where they are known apart: sent and new, received, sent and known to a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    /// Requests that were made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
 }

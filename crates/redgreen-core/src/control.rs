@@ -57,13 +57,13 @@ pub enum Question {
     Inert,
     /// GREEN: do the tests still fail on the code before?
     OldCode,
-    /// GREEN: do tests fail whose expectations cannot be met, and one that always fails?
+    /// GREEN: do tests fail whose expectations cannot be met, and one that always fails, beside one that always passes?
     Impossible,
     /// Do the tests notice a fault in the changed lines?
     Mutant,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Control {
     pub question: Question,
     pub tree: Tree,
@@ -234,12 +234,17 @@ fn green(material: &Material<'_>) -> Vec<Control> {
             otherwise: None,
         });
     }
+    let mut asked: Vec<Control> = Vec::new();
     for extent in [Extent::Everything, Extent::Last] {
         let ways = [Pick::Last, Pick::First].map(|pick| impossible(material, &files, extent, pick).map(Box::new));
         if let [Some(control), otherwise] = ways {
-            controls.push(Control { otherwise, ..*control });
+            // The last expectation of tests with one is all of them.
+            if !asked.iter().any(|other| other.covers(&control)) {
+                asked.push(Control { otherwise, ..*control });
+            }
         }
     }
+    controls.extend(asked);
     controls.extend(mutants(material, &files));
     controls
 }
@@ -325,6 +330,14 @@ impl Control {
         }
     }
 
+    /// Whether the other one lays nothing over the tree that this one does not; a canary stands at the end.
+    fn covers(&self, other: &Self) -> bool {
+        let laid = |(path, text): &(String, String)| {
+            self.edits.iter().any(|(known, more)| known == path && more.starts_with(text.as_str()))
+        };
+        other.edits.iter().all(laid)
+    }
+
     fn inert(&self, material: &Material<'_>, report: &Report, calls: &str) -> Answer {
         if let Some(error) = report.load_errors.iter().find(|error| {
             let at = error.file.as_deref().unwrap_or_default();
@@ -385,13 +398,29 @@ impl Control {
             }
         }
         if passing.is_empty() {
-            return Answer::Right;
+            return self.sound(report);
         }
         let tell = |test: &&Test| {
             let sentence = format!("{} passes with an expectation that cannot be met", test.id);
             Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id)
         };
         Answer::Wrong(passing.iter().map(tell).collect())
+    }
+
+    /// Tests that fail prove something only where one that asks for nothing passes beside them.
+    fn sound(&self, report: &Report) -> Answer {
+        let files = self.edits.iter().map(|(file, _)| file);
+        let sound: Vec<About> =
+            files.map(|file| About { file: file.clone(), item: canary::SOUND.to_owned() }).collect();
+        let failing = |test: &&Test| test.status.is_failure() && sound.iter().any(|about| about.is(test));
+        match report.tests.iter().find(failing) {
+            Some(test) => {
+                let sentence =
+                    "a test that asks for nothing fails beside the others: whatever runs them fails all alike";
+                Answer::Ask(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id)])
+            }
+            None => Answer::Right,
+        }
     }
 
     fn is_about(&self, test: &Test) -> bool {

@@ -10,7 +10,7 @@ use crate::brief::TestCase;
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::report::Counts;
-use crate::verdict::{Decision, Verdict};
+use crate::verdict::{Decision, Faults, Verdict};
 
 /// Where the notes live.
 pub const NOTES_REF: &str = "refs/notes/tdd-handoffs";
@@ -74,6 +74,8 @@ pub enum TestResult {
 pub struct Ruling {
     pub decision: Decision,
     pub codes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 /// Why a note cannot be used.
@@ -112,7 +114,7 @@ impl From<&Verdict> for Ruling {
                 codes.push(reason.code.as_str().to_owned());
             }
         }
-        Self { decision: verdict.decision, codes }
+        Self { decision: verdict.decision, codes, faults: verdict.faults }
     }
 }
 
@@ -169,7 +171,11 @@ mod tests {
     "decision": "accepted",
     "codes": [
       "green.passes"
-    ]
+    ],
+    "faults": {
+      "tried": 6,
+      "noticed": 5
+    }
   },
   "tests": {
     "passed": 2,
@@ -190,6 +196,14 @@ mod tests {
     fn a_note_with_fields_of_a_later_minor_reader_is_read() {
         let extended = NOTE.replacen('{', r#"{ "mood": "sunny","#, 1);
         assert_eq!(Handoff::parse(&extended), Handoff::parse(NOTE));
+    }
+
+    #[test]
+    fn a_note_that_says_nothing_of_faults_is_whole() {
+        let from = NOTE.find(",\n    \"faults\"").unwrap();
+        let to = from + NOTE[from..].find("}").unwrap() + 1;
+        let older = NOTE.replacen(&NOTE[from..to], "", 1);
+        assert_eq!(Handoff::parse(&older).unwrap().render(), older);
     }
 
     #[test]

@@ -206,6 +206,7 @@ fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
         targets: failing.iter().map(|test| test.id.clone()).collect(),
         standing: None,
         notes: Vec::new(),
+        faults: None,
     }
 }
 

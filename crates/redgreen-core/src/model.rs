@@ -1,6 +1,17 @@
 //! A conversation with a model, in one form for every provider. The wire formats in `model/` translate it; they keep
 //! what they do not understand, so that it can be sent back unchanged.
 
+pub mod anthropic;
+pub mod chat;
+pub mod fault;
+pub mod gemini;
+pub mod price;
+pub mod provider;
+pub mod responses;
+pub mod retry;
+pub mod sse;
+pub mod wire;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,7 +50,9 @@ pub enum Block {
     ToolUse {
         id: String,
         name: String,
+        /// An object, if the call may be run. Words that are none, and those of an answer that was cut off, are a string.
         input: Value,
+        /// The call as it came, to be sent back so; null where we made it.
         #[serde(default)]
         raw: Value,
     },
@@ -103,7 +116,13 @@ pub enum Delta {
     Thinking(String),
     /// A tool call begins.
     ToolUse(String),
+    /// All so far, not what is new.
     Usage(Usage),
+    /// The try failed, and what was heard of it does not count: the request is made again after a pause.
+    Again {
+        fault: Fault,
+        pause_ms: u64,
+    },
 }
 
 /// Why there is no answer.
@@ -160,6 +179,18 @@ impl FaultKind {
             | FaultKind::BadRequest
             | FaultKind::TooLarge => false,
         }
+    }
+}
+
+impl Fault {
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after_ms: None }
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.message)
     }
 }
 

@@ -40,13 +40,20 @@ pub struct Budget {
 
 /// What a run has cost so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Spent {
     pub tokens: u64,
     pub microdollars: u64,
     pub work_ms: u64,
     /// Turns whose cost nobody told: unknown is not zero.
     pub unknown_turns: u32,
+    /// Parts of `tokens`, as far as they are known apart: sent and new, received, sent and known to a cache.
+    pub input: u64,
+    pub output: u64,
+    pub cached: u64,
+    pub requests: u64,
+    /// Turns whose tokens are known and whose price is not.
+    pub unpriced_turns: u32,
 }
 
 impl Default for Policy {
@@ -108,7 +115,12 @@ impl Budget {
     }
 }
 
+/// In cents, and finer where that would say nothing.
 pub fn dollars(microdollars: u64) -> String {
+    const CENT: u64 = 10_000;
+    if (1..CENT).contains(&microdollars) {
+        return format!("$0.{:04}", microdollars.div_ceil(100));
+    }
     format!("${}.{:02}", microdollars / 1_000_000, microdollars % 1_000_000 / 10_000)
 }
 
@@ -134,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_budget_says_which_limit_is_reached() {
-        let spent = Spent { tokens: 900, microdollars: 1_250_000, work_ms: 61_000, unknown_turns: 0 };
+        let spent = Spent { tokens: 900, microdollars: 1_250_000, work_ms: 61_000, ..Spent::default() };
         let check = |budget: Budget, words: Option<&str>| {
             assert_eq!(budget.exceeded_by(&spent).as_deref(), words);
         };

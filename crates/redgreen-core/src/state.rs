@@ -139,6 +139,10 @@ pub enum Stage {
     Unable {
         trouble: Trouble,
     },
+    /// A turn ended early because the budget does not cover its next request; what it wrote is still there.
+    Spent {
+        what: String,
+    },
     Judging {
         answer: String,
     },
@@ -337,6 +341,15 @@ impl State {
             self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
             self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
             self.spent.unknown_turns += u32::from(cost.tokens.is_none() && cost.microdollars.is_none());
+            self.spent.unpriced_turns += u32::from(cost.requests.is_some() && cost.microdollars.is_none());
+            for (total, part) in [
+                (&mut self.spent.input, cost.input),
+                (&mut self.spent.output, cost.output),
+                (&mut self.spent.cached, cost.cached),
+                (&mut self.spent.requests, cost.requests),
+            ] {
+                *total = total.saturating_add(part.unwrap_or(0));
+            }
         }
         if let Event::Measured { .. } | Event::Judged { report: Some(_), .. } = event {
             self.reports += 1;
@@ -359,7 +372,7 @@ impl State {
                 }
             }
             Situation::Working { attempt, stage, .. } => match stage {
-                Stage::Unable { .. } => *stage = Stage::Asking,
+                Stage::Unable { .. } | Stage::Spent { .. } => *stage = Stage::Asking,
                 Stage::Doubting { answer, .. } => *stage = Stage::Judging { answer: std::mem::take(answer) },
                 Stage::Contested { trouble } => {
                     attempt.trouble = Some(contest::overruled(trouble));

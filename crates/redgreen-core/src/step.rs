@@ -126,6 +126,7 @@ fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
         Stage::Pausing { ms } => Step::Pause { ms: *ms },
         Stage::Asking => ask(state, phase, attempt, role_of(phase)),
         Stage::Diagnosing => ask(state, phase, attempt, Role::Diagnosis),
+        Stage::Spent { what } => leave(Outcome::BudgetSpent { what: what.clone() }),
         Stage::Unable { trouble } => leave(Outcome::AgentUnusable { trouble: trouble.clone() }),
         Stage::Contested { trouble } | Stage::Doubting { trouble, .. } => {
             leave(Outcome::Undecided { phase, trouble: trouble.clone() })

@@ -127,6 +127,11 @@ pub fn judge(answer: &str, text: Option<&str>, strays: &[String]) -> Planned {
     planned
 }
 
+/// Whether the planner named a test, or said that none is left.
+pub fn is_answer(answer: &str) -> bool {
+    parse_answer(answer).is_some()
+}
+
 fn selection(answer: &str, list: &TestList) -> Result<Option<TestCase>, Reason> {
     let Some(named) = parse_answer(answer) else {
         return Err(Reason::plain(Code::PlanNoAnswer));

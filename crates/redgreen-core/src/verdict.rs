@@ -16,6 +16,16 @@ pub struct Verdict {
     /// What a reader should know beside the reasons: what could not be tried, what the tests did not notice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// GREEN: what the tests noticed; `None` where nothing was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
+}
+
+/// The kill rate: faults put into the changed lines, each for one run of the tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Faults {
+    pub tried: u16,
+    pub noticed: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,7 +189,7 @@ vocabulary! {
     GreenSuspicious "green.suspicious" Code
         "the code looks at who is asking: at the tests, the test runner or the call stack" "write code that does not know of its tests";
     GreenExamplesDiffer "green.examples_differ" Code
-        "an example that the brief withholds is answered wrongly" "write code for every value, not only for those of the tests";
+        "an example that the brief withholds is not met" "write code for every value, not only for those of the tests";
     GreenContested "green.contested" Test
         "whoever writes the code says that a test contradicts the brief"
         "a human compares both texts, then rolls back to write the test anew, resumes (the test stands) or aborts";
@@ -202,6 +212,8 @@ vocabulary! {
         "the test runner's configuration was changed" "leave the configuration as it is";
     RefactorTestsWeakened "refactor.tests_weakened" Code
         "the tests ask for less than before" "keep what the tests ask for, in whatever form";
+    RefactorPublicRemoved "refactor.public_removed" Code
+        "public code is gone together with its tests" "a human says whether anybody uses it; who is not sure keeps both";
     RefactorBehaviour "refactor.behaviour" Code
         "the code answers otherwise than before where no test looks" "keep what the code does, or begin with a test";
     RefactorReportIncomplete "refactor.report_incomplete" Code
@@ -223,7 +235,7 @@ vocabulary! {
 
 impl Verdict {
     fn of(decision: Decision, reasons: Vec<Reason>) -> Self {
-        Self { decision, reasons, targets: Vec::new(), standing: None, notes: Vec::new() }
+        Self { decision, reasons, targets: Vec::new(), standing: None, notes: Vec::new(), faults: None }
     }
 
     pub fn accepted(reason: Reason) -> Self {

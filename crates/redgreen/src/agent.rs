@@ -1,9 +1,12 @@
 //! Who edits. Whichever agent it is, it gets its orders, works in the worktree, and gives back how its turn ended, what
 //! it cost and what was said; nothing here judges any of it.
 
+pub mod built_in;
 pub mod choice;
 pub mod external;
 pub mod human;
+pub mod model;
+mod place;
 pub mod script;
 
 use std::collections::BTreeMap;
@@ -14,12 +17,14 @@ use anyhow::Result;
 use redgreen_core::agent::{Assignment, Cost, Said, Turn};
 use redgreen_core::phase::Role;
 use redgreen_core::policy::Budget;
+use redgreen_core::report::Report;
 
 use crate::process::Stop;
 
 /// Every agent there is.
 #[derive(Clone, Debug)]
 pub enum Agent {
+    BuiltIn(built_in::BuiltIn),
     Scripted(script::Script),
     External(Box<external::External>),
     Human(human::Human),
@@ -43,6 +48,14 @@ pub struct Orders<'a> {
     pub allowance: Budget,
     /// A folder of this turn's, out of the worktree, for what the agent has to keep: exchanges, session ids.
     pub desk: &'a Path,
+    /// What the tests showed when a phase was accepted last.
+    pub report: Option<&'a Report>,
+    /// What this turn has changed so far, as a patch.
+    pub changes: &'a dyn Fn() -> Result<String>,
+    /// Git's folder of the repository, which programs of the agent may read.
+    pub repository: &'a Path,
+    /// Our own state, which they may not.
+    pub private: &'a Path,
     pub stop: &'a Stop,
     /// Called with what the agent says and does, as it happens.
     pub live: &'a mut dyn FnMut(&Said),
@@ -84,7 +97,7 @@ impl Team {
     pub fn script(&self) -> Option<&script::Script> {
         std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {
             Agent::Scripted(script) => Some(script),
-            Agent::External(_) | Agent::Human(_) => None,
+            Agent::BuiltIn(_) | Agent::External(_) | Agent::Human(_) => None,
         })
     }
 }
@@ -93,6 +106,7 @@ impl Agent {
     /// How views call it.
     pub fn name(&self) -> String {
         match self {
+            Agent::BuiltIn(agent) => agent.name(),
             Agent::Scripted(script) => script.agent(),
             Agent::External(external) => external.name().to_owned(),
             Agent::Human(_) => choice::HUMAN.to_owned(),
@@ -102,7 +116,7 @@ impl Agent {
     /// Whether it could move the repository's refs; where a fence holds, it cannot.
     pub fn reaches_refs(&self) -> Result<bool> {
         match self {
-            Agent::Scripted(_) | Agent::Human(_) => Ok(true),
+            Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => Ok(true),
             Agent::External(external) => external.reaches_refs(),
         }
     }
@@ -113,6 +127,7 @@ impl Agent {
     /// wants to stop ([`crate::process::Interrupted`]).
     pub fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
         match self {
+            Agent::BuiltIn(agent) => agent.take_turn(orders),
             Agent::Scripted(script) => script.take_turn(orders),
             Agent::External(external) => external.take_turn(orders),
             Agent::Human(human) => human.take_turn(orders),

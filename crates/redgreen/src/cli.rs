@@ -18,13 +18,14 @@ mod status;
 mod test;
 mod why;
 
+use std::io::IsTerminal;
 use std::panic;
 use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
-use redgreen_core::agent::Said;
+use redgreen_core::policy::Spent;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -48,7 +49,7 @@ const EVERYWHERE: &str = "Everywhere";
                   redgreen demo                                          see it work, in a scratch folder\n  \
                   redgreen doctor                                        could a run start in this project?\n  \
                   redgreen test                                          its tests, in one summary\n  \
-                  redgreen run --script kata.toml \"add roman numerals\"  develop it on a branch of its own\n  \
+                  redgreen run \"add roman numerals\"                     develop it on a branch of its own\n  \
                   redgreen why                                           where it stands, and why\n  \
                   redgreen approve                                       merge it\n\n\
                   Exit codes: 0 done, 1 a \"no\" (gave up, aborted), 2 usage, 3 waiting for a human, \
@@ -183,11 +184,11 @@ impl Desk {
     /// Watches a run: lines for a person on stderr, or the journal's own lines on stdout.
     fn watch(&self) -> impl FnMut(Sight<'_>) {
         let printer = self.printer;
+        let mut live = view::Live::new(std::io::stderr().is_terminal());
         move |sight: Sight<'_>| match sight {
             Sight::Line(line, _) if printer.json => printer.json_line(line),
-            Sight::Line(line, state) => printer.talk(&view::moment(line, state)),
-            Sight::Live(_, Said::Text(words)) => printer.talk(words),
-            Sight::Live(..) => {}
+            Sight::Line(line, state) => printer.talk(&(live.end() + &view::moment(line, state))),
+            Sight::Live(_, said) => printer.talk(&live.said(said)),
         }
     }
 
@@ -202,7 +203,7 @@ impl Desk {
         let spent = &stopped.state.spent;
         let rows = [
             ("branch", branch_line(stopped)),
-            ("spent", view::cost(spent.tokens, spent.microdollars, 0)),
+            ("spent", view::cost(&Spent { unknown_turns: 0, ..spent.clone() })),
             ("journal", stopped.folder.path.display().to_string()),
         ];
         let rows = rows.each_ref().map(|(name, value)| (*name, value.as_str()));

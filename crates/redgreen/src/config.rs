@@ -3,10 +3,11 @@
 //! does not say.
 
 pub mod agents;
+mod models;
 mod properties;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,11 +15,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redgreen_core::framework::command::{Command, Format};
+use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
 use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::process::Program;
+pub use models::{Models, Secret};
 use properties::Properties;
 
 /// The project's own settings, from its root.
@@ -43,6 +46,7 @@ pub struct File {
     pub test: Test,
     pub agent: AgentChoice,
     pub agents: Agents,
+    pub model: Model,
 }
 
 /// Seconds.
@@ -54,6 +58,8 @@ pub struct Timeouts {
     pub turn: Option<f64>,
     pub lint: Option<f64>,
     pub setup: Option<f64>,
+    /// For one command of the built-in agent.
+    pub bash: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -127,6 +133,27 @@ pub struct AgentChoice {
     pub custom: BTreeMap<String, agents::Row>,
 }
 
+/// Where the built-in agent's models are served, and what a turn may take.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Model {
+    /// Its name, where the model's does not tell.
+    pub provider: Option<String>,
+    /// A server of one's own.
+    pub base_url: Option<String>,
+    /// What it speaks, where that is not what the provider does.
+    pub wire: Option<Wire>,
+    /// Tokens of one answer.
+    pub max_tokens: Option<u32>,
+    /// Requests in one turn.
+    pub max_turns: Option<u32>,
+    /// Tokens of a conversation, before it is begun anew with the facts.
+    pub window: Option<u64>,
+    /// Files for every exchange, from the project's root: written to, and answered from instead of the network.
+    pub record: Option<PathBuf>,
+    pub replay: Option<PathBuf>,
+}
+
 /// The agent of a phase, where it is not the usual one.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -173,6 +200,7 @@ pub struct Environment {
     pub max_retries: Option<u32>,
     pub script: Option<PathBuf>,
     pub model: Option<String>,
+    pub models: Models,
     pub worktrees: Option<PathBuf>,
     pub virtual_env: Option<PathBuf>,
     pub kill_at: Option<String>,
@@ -180,6 +208,8 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
+    /// The names of variables that hold credentials, by what they are called; programs an agent starts do not get them.
+    pub secrets: Vec<OsString>,
 }
 
 impl Environment {
@@ -202,6 +232,7 @@ impl Environment {
             max_retries,
             script: path("REDGREEN_SCRIPT"),
             model: text("TDD_MODEL").and_then(|value| value.into_string().ok()),
+            models: Models::read(|name| text(name).and_then(|value| value.into_string().ok())),
             worktrees: path("REDGREEN_WORKTREES"),
             virtual_env: path("VIRTUAL_ENV"),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),
@@ -209,6 +240,7 @@ impl Environment {
             cargo_home: path("CARGO_HOME").or_else(|| in_home(".cargo")),
             rustup_home: path("RUSTUP_HOME").or_else(|| in_home(".rustup")),
             home,
+            secrets: std::env::vars_os().map(|(name, _)| name).filter(|name| is_secret(name)).collect(),
         })
     }
 
@@ -245,7 +277,7 @@ impl File {
                 Failure::usage(format!("bash.timeout in {place} is {seconds:?}; it has to be a number of seconds"))
                     .next(format!("correct bash.timeout in {place}"))
             })?;
-            for timeout in [&mut self.timeout.red, &mut self.timeout.green] {
+            for timeout in [&mut self.timeout.red, &mut self.timeout.green, &mut self.timeout.bash] {
                 timeout.get_or_insert(seconds);
             }
         }
@@ -311,6 +343,13 @@ impl File {
         let own = own_linters(project).filter(|linter| !environment.has_program(linter.program));
         if self.lint.commands.is_some() { Vec::new() } else { own.collect() }
     }
+}
+
+/// Whether a variable holds a credential, as far as its name tells.
+fn is_secret(name: &OsStr) -> bool {
+    const WORDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"];
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    name.split(['_', '-', '.']).any(|word| WORDS.contains(&word) || word == "APIKEY")
 }
 
 fn own_linters(project: &Path) -> impl Iterator<Item = &'static Linter> {

@@ -28,7 +28,7 @@ use redgreen_core::event::Outcome;
 use redgreen_core::state::State;
 
 use crate::agent::Team;
-use crate::agent::choice::{Choice, Scene};
+use crate::agent::choice::{Choice, Ground};
 use crate::agent::external::Premises;
 use crate::config::{self, Environment, File};
 use crate::engine::Project;
@@ -38,7 +38,7 @@ use crate::journal::{self, KillAt, RunFolder, Store};
 use crate::process::Stop;
 
 /// How a run is begun.
-pub const BEGIN: &str = "redgreen run --script FILE \"<what to build>\"";
+pub const BEGIN: &str = "redgreen run \"<what to build>\"";
 
 /// Where a run stands after a verb has worked on it.
 #[derive(Debug)]
@@ -106,8 +106,9 @@ fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result
     let choice = flags.clone().or(kept).or(configured);
     let (git, fence) = (&project.git, project.file.agent.fence);
     let premises = Premises::new(&project.environment, &git.root, &git.common_dir, &project.workshop, fence);
-    let scene = Scene { file: &project.file, environment: &project.environment, premises };
-    Ok((choice.team(&scene)?, choice))
+    let (file, environment) = (&project.file, &project.environment);
+    let ground = Ground { file, environment, root: &git.root, premises: &premises };
+    Ok((choice.team(&ground)?, choice))
 }
 
 /// What a run began with. Its script is its own copy: the file may have changed since.

@@ -109,6 +109,8 @@ struct Wish {
     requested: AtomicBool,
     /// The process groups at work now, so that they can be ended at once.
     groups: Mutex<Vec<Pid>>,
+    /// Who stops this one by stopping itself.
+    above: Option<Stop>,
 }
 
 /// The user pressed Ctrl-C while a program ran; it was killed.
@@ -122,7 +124,12 @@ impl Stop {
     }
 
     pub fn requested(&self) -> bool {
-        self.0.requested.load(Ordering::Relaxed)
+        self.0.requested.load(Ordering::Relaxed) || self.0.above.as_ref().is_some_and(Self::requested)
+    }
+
+    /// For a part of the work, which can be stopped alone, and is stopped with the whole.
+    pub fn part(&self) -> Self {
+        Self(Arc::new(Wish { above: Some(self.clone()), ..Wish::default() }))
     }
 
     /// Kills every program at work, without asking it to end first.
@@ -135,12 +142,18 @@ impl Stop {
     }
 
     fn working(&self, group: Pid) {
+        if let Some(above) = &self.0.above {
+            above.working(group);
+        }
         if let Ok(mut groups) = self.0.groups.lock() {
             groups.push(group);
         }
     }
 
     fn done(&self, group: Pid) {
+        if let Some(above) = &self.0.above {
+            above.done(group);
+        }
         if let Ok(mut groups) = self.0.groups.lock() {
             groups.retain(|known| *known != group);
         }

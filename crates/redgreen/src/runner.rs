@@ -22,7 +22,7 @@ use crate::config;
 use crate::failure::Failure;
 use crate::process::{Limits, Output, Program, Stop, kill_marked};
 use crate::room::{Request, Room};
-use crate::sandbox::{Network, Sandbox};
+use crate::sandbox::{Fence, Network, Sandbox};
 
 /// What is kept of each stream of a test process; beyond it the middle is dropped and the run does not count.
 const OUTPUT_BYTES_MAX: usize = 64 << 20;
@@ -105,8 +105,20 @@ pub struct Suite {
 pub enum Place<'a> {
     /// In a folder, with the user's rights and in the user's surroundings, but for what is scrubbed.
     Open(&'a Path),
+    /// In a folder as it is, behind a fence: for an agent that looks how far it got.
+    Fenced(&'a Fenced<'a>),
     /// In a clean room, behind a fence.
     Room(&'a Room, &'a Sandbox),
+}
+
+/// A folder and what fences in the programs that run in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Fenced<'a> {
+    pub folder: &'a Path,
+    pub sandbox: &'a Sandbox,
+    pub fence: &'a Fence,
+    /// Variables of the user's shell that they do not see.
+    pub unset: &'a [OsString],
 }
 
 impl<'a> From<&'a Path> for Place<'a> {
@@ -125,6 +137,7 @@ impl<'a> Place<'a> {
     pub fn folder(self) -> &'a Path {
         match self {
             Self::Open(folder) => folder,
+            Self::Fenced(fenced) => fenced.folder,
             Self::Room(room, _) => room.folder(),
         }
     }
@@ -334,6 +347,10 @@ impl Run<'_> {
             Place::Open(_) => {
                 SCRUBBED.iter().fold(Program::new(name), |program, variable| program.env_remove(*variable))
             }
+            Place::Fenced(fenced) => {
+                let unset = SCRUBBED.iter().map(OsString::from).chain(fenced.unset.iter().cloned());
+                unset.fold(Program::new(name), Program::env_remove)
+            }
             // A room is not used again, and what it holds is compared with what it held.
             Place::Room(room, _) => room.program(name.into()).env("PYTHONDONTWRITEBYTECODE", "1"),
         };
@@ -363,6 +380,11 @@ impl Run<'_> {
                 output
             }
             // A fence leaves nobody behind.
+            Place::Fenced(fenced) => {
+                let mut fence = fenced.fence.clone();
+                fence.writable.push(self.scratch.to_owned());
+                Ok(fenced.sandbox.run(program, &fence, limits, self.stop)?.output)
+            }
             Place::Room(room, sandbox) => {
                 let extra = [self.scratch.to_owned()];
                 let request = Request { network: Network::Loopback, extra: &extra, limits, stop: self.stop };

@@ -4,19 +4,23 @@
 mod change;
 mod controls;
 mod court;
+mod docket;
 mod environment;
 mod examples;
+mod helpers;
+mod made;
 mod memory;
 mod packages;
 mod reading;
 
 use std::path::Path;
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use redgreen_core::change::{Change, Class, Kind};
-use redgreen_core::control::Tree;
 use redgreen_core::control::reworked::{Reworked, reworked};
+use redgreen_core::control::{Control, Material, Tree};
 use redgreen_core::framework::command::Command;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::{self, Evidence};
@@ -34,11 +38,14 @@ use crate::runner::{self, Suite};
 use crate::sandbox::Network;
 
 use court::Court;
+use docket::Docket;
+use helpers::Helpers;
 use reading::{Reading, Scene};
 
 pub(crate) use change::change;
 pub use environment::{Seen, Surrounding};
 pub use examples::Withheld;
+pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
 
 /// Where a trial is held.
@@ -47,6 +54,8 @@ pub struct Ground<'a> {
     pub git: &'a Git,
     /// Where packages are installed: the user's checkout, or the run's worktree.
     pub checkout: &'a Path,
+    /// Of the checkout, if it is the run's worktree: where it is noted what set-up commands made.
+    pub private: Option<&'a Path>,
     /// Ours: rooms and build output.
     pub workshop: &'a Path,
     pub environment: &'a config::Environment,
@@ -111,7 +120,7 @@ pub struct Tried {
 pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
     let started = Instant::now();
     let mut court = Court::open(ground, charge.base, charge.head, charge.timeout)?;
-    let tried = court.try_candidate(charge);
+    let tried = thread::scope(|scope| court.try_candidate(scope, charge));
     let running = court.running;
     let closed = court.close();
     let mut tried = tried?;
@@ -130,8 +139,15 @@ pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Reme
     Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
 }
 
-impl Court<'_> {
-    fn try_candidate(&mut self, charge: &Charge<'_>) -> Result<Tried> {
+impl<'a> Court<'a> {
+    fn try_candidate<'scope, 'env>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        charge: &'env Charge<'env>,
+    ) -> Result<Tried>
+    where
+        'a: 'env,
+    {
         let git = self.ground.git;
         let frameworks: Vec<_> = self.suite.frameworks().collect();
         let change = change(git, charge.phase, charge.base, charge.head, &frameworks)?;
@@ -160,7 +176,14 @@ impl Court<'_> {
         let options = change::frozen(charge.phase, charge.base, &change);
         self.take_build(charge)?;
         self.enter(Tree::Head, charge, &options)?;
+        let guess = match reasons.is_empty() {
+            true => self.guess(&reading.material(&change, &before, &targets)),
+            false => Vec::new(),
+        };
+        let docket = |controls, whole| Docket::new(controls, whole, charge.timeout, self.ground.stop.part());
+        let ahead = Helpers::start(scope, self.annex(), docket(guess, wall(&before)), charge, &options);
         let mut after = self.run(&Selection::All, &[])?;
+        ahead.docket.suite_is_over(wall(&after));
         let rule = |after: &Report| {
             judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets })
         };
@@ -186,7 +209,19 @@ impl Court<'_> {
             match charge.phase {
                 _ if verdict.decision != Decision::Accepted => {}
                 Phase::Refactor => self.compare(scene, &reworked, &mut verdict)?,
-                Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => self.control(scene, &mut verdict)?,
+                Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => {
+                    let questions = self.questions(&material);
+                    let helpers = match ahead.docket.lists(&questions) {
+                        true => ahead,
+                        false => {
+                            drop(ahead);
+                            let docket = docket(questions, wall(&after));
+                            docket.suite_is_over(wall(&after));
+                            Helpers::start(scope, self.annex(), docket, charge, &options)
+                        }
+                    };
+                    self.control(scene, helpers, &mut verdict)?;
+                }
             }
         }
         let report = match verdict.decision {
@@ -194,6 +229,13 @@ impl Court<'_> {
             Decision::Refused | Decision::Undecided => after,
         };
         Ok(self.tried(verdict, change, report))
+    }
+
+    /// The questions that GREEN will be asked, as far as what RED left tells them already.
+    fn guess(&self, material: &Material<'_>) -> Vec<Control> {
+        let known = |id: &String| material.after.test(id).is_some();
+        let all = !material.targets.is_empty() && material.targets.iter().all(known);
+        if material.phase == Phase::Green && all { self.questions(material) } else { Vec::new() }
     }
 
     /// What RED left when nobody remembers it: the base, and the tree before it for what RED is not to blame for.
@@ -225,6 +267,10 @@ impl Court<'_> {
             own: Duration::ZERO,
         }
     }
+}
+
+fn wall(report: &Report) -> Duration {
+    Duration::from_millis(report.wall_ms)
 }
 
 /// What has to pass at GREEN, going by what fails.

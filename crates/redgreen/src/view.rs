@@ -1,5 +1,6 @@
 //! How things are worded for a person. Holds no rules: what is said here was decided elsewhere.
 
+mod live;
 mod progress;
 mod words;
 
@@ -8,6 +9,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
+pub use live::Live;
 pub use progress::{moment, notice_line};
 pub use words::{block, brief, clip, cost, count, date, next_line, outcome, title};
 

@@ -53,7 +53,7 @@ fn a_turn_of_each_agent_comes_to_its_end() {
         let (sent, client) = play(plan(Strategy::New, mode), agent);
         assert_eq!(sent, methods);
         assert!(client.session().is_some());
-        assert_eq!(client.hearing().cost(), Cost { tokens: Some(tokens), microdollars });
+        assert_eq!(client.hearing().cost(), Cost { tokens: Some(tokens), microdollars, ..Cost::default() });
         match client.end(Exit::Code(0), "") {
             Turn::Done { answer } => assert!(answer.ends_with("Wrote hello.py."), "{answer}"),
             failed @ Turn::Failed { .. } => panic!("{failed:?}"),

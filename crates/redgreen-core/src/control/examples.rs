@@ -4,7 +4,7 @@
 //! A child process in the clean room makes the calls. It is told what to call and tells what came of it, both as data;
 //! what was expected it never learns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -52,6 +52,8 @@ pub enum Driver {
 pub struct Weighed {
     pub met: usize,
     pub wrong: Vec<Wrong>,
+    /// There is nothing of that name to call: the code may be elsewhere, or the example names the wrong place.
+    pub absent: Vec<Wrong>,
     /// Calls that nobody here can make.
     pub unasked: Vec<String>,
 }
@@ -235,7 +237,9 @@ pub fn weigh(examples: &[Example], drivers: &[Driver], said: &str) -> Weighed {
             Expected::Raises(name) => name.clone(),
         };
         let told = format!("{} {came}; expected {expected}", example.shown());
-        weighed.wrong.push(Wrong { index, function: example.place().1.to_owned(), told });
+        let wrong = Wrong { index, function: example.place().1.to_owned(), told };
+        let absent = matches!(said.get(&index), Some(Said { what: What::Missing(_), .. }));
+        if absent { weighed.absent.push(wrong) } else { weighed.wrong.push(wrong) }
     }
     weighed
 }
@@ -257,7 +261,7 @@ impl Said {
             What::Gives(_) => format!("gives {}", cut(&self.shown)),
             What::Raises(_) => format!("raises {}", cut(&self.shown)),
             What::Other(shown) => format!("gives {}", cut(shown)),
-            What::Missing(why) => format!("cannot be called: {}", cut(why)),
+            What::Missing(why) => format!("is not there ({})", cut(why)),
         }
     }
 }
@@ -282,28 +286,46 @@ fn is_same(expected: &Value, value: &Value) -> bool {
 }
 
 impl Weighed {
+    /// What was met before and is not any more: a function that is gone has lost its answers, too.
+    pub fn lost_since(mut self, before: &Self) -> Self {
+        self.wrong.append(&mut self.absent);
+        let unmet = |index: usize| before.wrong.iter().chain(&before.absent).any(|known| known.index == index);
+        self.wrong.retain(|wrong| !unmet(wrong.index));
+        self
+    }
+
     /// What may be told to anybody: a sentence for each function.
     pub fn sentences(&self) -> Vec<String> {
-        let mut names: Vec<&str> = self.wrong.iter().map(|wrong| wrong.function.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names.into_iter().map(|name| format!("a withheld example of `{name}` failed")).collect()
+        names(&self.wrong).map(|name| format!("a withheld example of `{name}` failed")).collect()
+    }
+
+    /// What only the human can put right.
+    pub fn doubts(&self) -> Vec<String> {
+        let told = |name| format!("withheld examples call `{name}`, which is not where they say");
+        names(&self.absent).map(told).collect()
     }
 
     /// What the human sees.
     pub fn notes(&self) -> Vec<String> {
-        let asked = self.met + self.wrong.len();
+        let asked = self.met + self.wrong.len() + self.absent.len();
         let mut notes = Vec::new();
         if asked > 0 {
             notes.push(format!("{} of {asked} withheld examples are met", self.met));
         }
-        notes.extend(self.wrong.iter().take(TOLD_MAX).map(|wrong| format!("withheld: {}", wrong.told)));
+        notes.extend(
+            self.wrong.iter().chain(&self.absent).take(TOLD_MAX).map(|wrong| format!("withheld: {}", wrong.told)),
+        );
         if let Some(first) = self.unasked.first() {
             let count = self.unasked.len();
             notes.push(format!("{count} withheld examples could not be tried: nobody here can call {first}"));
         }
         notes
     }
+}
+
+fn names(all: &[Wrong]) -> impl Iterator<Item = &str> {
+    let names: BTreeSet<&str> = all.iter().map(|wrong| wrong.function.as_str()).collect();
+    names.into_iter()
 }
 
 /// New code that holds the very values its tests compare with. It may be right all the same; without withheld examples
@@ -390,7 +412,6 @@ mod tests {
             (r#""gives": "3""#, r#""raises": ["ValueError", "Exception"]"#, false),
             (r#""raises": "Exception""#, r#""raises": ["ValueError", "Exception"]"#, true),
             (r#""raises": "KeyError""#, r#""raises": ["ValueError", "Exception"]"#, false),
-            (r#""raises": "KeyError""#, r#""missing": "no module""#, false),
             (r#""gives": 1"#, r#""other": "<object>""#, false),
         ] {
             let examples = examples(&format!(r#"[{{"call": "a:f", {expected}}}]"#));
@@ -398,6 +419,18 @@ mod tests {
             let weighed = weigh(&examples, &[Driver::Python], &line);
             assert_eq!((weighed.met == 1, weighed.wrong.is_empty()), (met, met), "{expected} and {said}");
         }
+    }
+
+    #[test]
+    fn what_is_not_there_is_no_wrong_answer() {
+        let examples = examples(r#"[{"call": "roman:to_roman", "raises": "KeyError"}]"#);
+        let weighed = weigh(&examples, &[Driver::Python], r#"{"index": 0, "missing": "no module named 'roman'"}"#);
+        assert!(weighed.wrong.is_empty());
+        assert_eq!(weighed.doubts(), ["withheld examples call `to_roman`, which is not where they say"]);
+        let told = "withheld: to_roman() is not there (no module named 'roman'); expected KeyError";
+        assert!(weighed.notes().contains(&told.to_owned()), "{:?}", weighed.notes());
+        assert!(weighed.clone().lost_since(&weighed).wrong.is_empty(), "it was not there before");
+        assert_eq!(weighed.lost_since(&Weighed::default()).wrong.len(), 1);
     }
 
     #[test]

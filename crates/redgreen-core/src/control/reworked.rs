@@ -1,7 +1,7 @@
 //! REFACTOR may rework tests. What it did to them, item by item, across all test files that changed; and the proof that
 //! the new ones notice what the old ones did.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{About, Control, Material, Question, Tree, selection};
 use crate::change::{ChangedPath, Class, Kind};
@@ -22,6 +22,9 @@ pub struct Reworked {
     pub lost: Vec<About>,
     /// Gone together with private code that only it was about.
     pub dead: Vec<About>,
+    /// Gone together with public code that only it was about, and the name of that: whether anybody else uses it is not
+    /// for us to say.
+    pub retired: Vec<(About, String)>,
     /// By its text, asks for less than before.
     pub weaker: Vec<(About, Vec<Weakness>)>,
     /// The test files of the tree before, as far as they changed.
@@ -43,10 +46,31 @@ impl Reworked {
     /// The report without the tests that are accounted for otherwise.
     pub fn without(&self, before: &Report) -> Report {
         let weaker = self.weaker.iter().map(|(about, _)| about);
-        let accounted: Vec<&About> = self.moved.iter().chain(&self.lost).chain(&self.dead).chain(weaker).collect();
+        let gone = self.dead.iter().chain(self.retired.iter().map(|(about, _)| about));
+        let accounted: Vec<&About> = self.moved.iter().chain(&self.lost).chain(gone).chain(weaker).collect();
         let mut report = before.clone();
         report.tests.retain(|test| !accounted.iter().any(|about| about.is(test)));
         report
+    }
+
+    /// Public code that is gone with its tests: a human knows who else uses it.
+    pub fn removals(&self) -> Vec<Reason> {
+        let mut removed: BTreeMap<&str, Vec<&About>> = BTreeMap::new();
+        for (about, name) in &self.retired {
+            removed.entry(name).or_default().push(about);
+        }
+        let tell = |(name, tests): (&str, Vec<&About>)| {
+            let first = tests.first().map_or("", |about| about.item.as_str());
+            let others = match tests.len().saturating_sub(1) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let sentence =
+                format!("`{name}` is public and gone, and with it {first}{others}: does nobody else use it?");
+            let file = tests.first().map(|about| about.file.as_str());
+            Reason::new(Code::RefactorPublicRemoved, sentence).place(file, None)
+        };
+        removed.into_iter().map(tell).collect()
     }
 
     /// What the text alone says against a test that was reworked, when no fault tells old and new apart.
@@ -100,19 +124,22 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
             }
         }
     }
-    let is_dead = |about: &About, item: &Item| {
+    let subject = |about: &About, item: &Item| {
         let source = names.rename(&(material.before)(&about.file).unwrap_or_default());
-        names.explain(source.get(item.span.clone()).unwrap_or_default())
+        names.gone_subject(source.get(item.span.clone()).unwrap_or_default())
     };
     for (about, item) in removed {
         let twin = added.iter().position(|new| new.body_hash == item.body_hash && new.kind == item.kind);
-        match twin {
-            Some(at) => {
-                added.swap_remove(at);
-                all.moved.push(about);
-            }
-            None if is_dead(&about, &item) => all.dead.push(about),
-            None => all.lost.push(about),
+        if let Some(at) = twin {
+            added.swap_remove(at);
+            all.moved.push(about);
+            continue;
+        }
+        match subject(&about, &item) {
+            Some(name) if name.private => all.dead.push(about),
+            // What is no test itself only helps others, which say what they are about.
+            Some(name) if item.is_test => all.retired.push((about, name.name.clone())),
+            Some(_) | None => all.lost.push(about),
         }
     }
     all
@@ -120,8 +147,8 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
 
 /// The names that the changed code gave before and gives now.
 struct Names {
-    /// Only the code itself could use them, and they are gone.
-    gone: BTreeSet<String>,
+    /// Those that are gone.
+    gone: Vec<syntax::Name>,
     kept: BTreeSet<String>,
     /// The same code under another name.
     renamed: Vec<(String, String)>,
@@ -145,8 +172,8 @@ impl Names {
             Some((name.name.clone(), twin.name.clone()))
         };
         let renamed: Vec<(String, String)> = lost.iter().filter_map(twin).collect();
-        let gone = lost.iter().filter(|name| name.private && !renamed.iter().any(|(old, _)| *old == name.name));
-        Self { gone: gone.map(|name| name.name.clone()).collect(), renamed, kept }
+        let gone = lost.into_iter().filter(|name| !renamed.iter().any(|(old, _)| *old == name.name)).cloned().collect();
+        Self { gone, renamed, kept }
     }
 
     /// A test of before, with the names of now.
@@ -154,10 +181,12 @@ impl Names {
         self.renamed.iter().fold(test.to_owned(), |text, (old, new)| syntax::renamed(&text, old, new))
     }
 
-    /// Whether a test is about nothing but private code that is gone.
-    fn explain(&self, test: &str) -> bool {
-        self.gone.iter().any(|name| syntax::mentions(test, name))
-            && !self.kept.iter().any(|name| syntax::mentions(test, name))
+    /// What a test is about that is about nothing but code that is gone; something public rather than something private.
+    fn gone_subject(&self, test: &str) -> Option<&syntax::Name> {
+        if self.kept.iter().any(|name| syntax::mentions(test, name)) {
+            return None;
+        }
+        self.gone.iter().filter(|name| syntax::mentions(test, &name.name)).min_by_key(|name| name.private)
     }
 }
 

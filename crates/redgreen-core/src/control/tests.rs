@@ -330,6 +330,48 @@ fn expectations_are_made_impossible() {
 }
 
 #[test]
+fn a_question_is_asked_once() {
+    const ONE: &str = "def test_a():\n    assert f(1) == 2\n";
+    const TWO: &str = "def test_a():\n    assert f(1) == 2\n    assert f(2) == 3\n";
+    for (source, expected) in [(ONE, 1), (TWO, 2)] {
+        let scene = Scene { now: &[("test_a.py", source)], targets: &["test_a.py::test_a"], ..Scene::default() };
+        let asked = scene.ask(Phase::Green, controls);
+        let asked = asked.iter().filter(|control| control.question == Question::Impossible);
+        assert_eq!(asked.count(), expected, "{source}");
+    }
+}
+
+#[test]
+fn one_canary_has_to_fail_and_the_other_to_pass() {
+    for (path, source) in [
+        ("test_a.py", "def test_a():\n    assert f(1) == 2\n"),
+        ("a.test.ts", "test(\"test_a\", () => {\n  expect(f(1)).toBe(2);\n});\n"),
+        ("tests/a.rs", "#[test]\nfn test_a() {\n    assert_eq!(f(1), 2);\n}\n"),
+    ] {
+        let id =
+            |item: &str| if path.ends_with(".ts") { format!("{path} > {item}") } else { format!("{path}::{item}") };
+        let scene = Scene { now: &[(path, source)], targets: &[&id("test_a")], ..Scene::default() };
+        for (fails, sound, expected) in [
+            ("-", "+", "right".to_owned()),
+            ("+", "+", format!("wrong: green.not_discriminating {}", id(canary::NAME))),
+            ("-", "-", format!("ask: green.not_discriminating {}", id(canary::SOUND))),
+        ] {
+            let ran = report(&[
+                format!("-{}", id("test_a")),
+                fails.to_owned() + &id(canary::NAME),
+                sound.to_owned() + &id(canary::SOUND),
+            ]);
+            let answer = scene.ask(Phase::Green, |material| {
+                let control = impossible(material, &[path.to_owned()], Extent::Everything, Pick::Last).unwrap();
+                assert!(control.edits[0].1.contains(canary::SOUND));
+                control.weigh(material, &ran, "")
+            });
+            assert_eq!(shown(&answer), expected, "{path} {fails}{sound}");
+        }
+    }
+}
+
+#[test]
 fn reworked_tests_are_sorted() {
     const CODE: &str = "def f(x):\n    return x\n\n\ndef _g(x):\n    return x\n";
     const TESTS: &str = "def test_a():\n    assert f(1) == 1\n\n\ndef test_g():\n    assert _g(2) == 2\n";
@@ -363,7 +405,12 @@ fn reworked_tests_are_sorted() {
             "lost test_a",
         ),
         (vec![("src/lib.rs", rust)], vec![("src/lib.rs", no_g)], "dead tests::b"),
-        (vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g"))], vec![("src/lib.rs", no_g)], "lost tests::b"),
+        (vec![("src/lib.rs", &*rust.replace("fn g", "pub fn g"))], vec![("src/lib.rs", no_g)], "retired tests::b"),
+        (
+            vec![("test_a.py", TESTS), ("a.py", CODE)],
+            vec![("test_a.py", "def test_g():\n    assert _g(2) == 2\n"), ("a.py", "def _g(x):\n    return x\n")],
+            "retired test_a",
+        ),
     ] {
         let scene = Scene { before: &before, now: &now, ..Scene::default() };
         let all = scene.ask(Phase::Refactor, reworked);
@@ -374,6 +421,7 @@ fn reworked_tests_are_sorted() {
             tell("moved", all.moved.iter().collect()),
             tell("lost", all.lost.iter().collect()),
             tell("dead", all.dead.iter().collect()),
+            tell("retired", all.retired.iter().map(|(about, _)| about).collect()),
             tell("weaker", all.weaker.iter().map(|(about, _)| about).collect()),
         ];
         assert_eq!(told.concat().join(", "), expected, "{before:?} {now:?}");

@@ -31,6 +31,15 @@ impl State {
                 let stage = restored(&attempt.tree, tree, Stage::Unable { trouble });
                 return Situation::Working { phase, attempt, stage };
             }
+            Failure::Budget => {
+                attempt.retries -= 1;
+                tree.clone_into(&mut attempt.tree);
+                attempt.trouble = Some(Trouble {
+                    message: format!("an earlier turn was cut short, and its edits are there: {message}"),
+                    ..trouble
+                });
+                return Situation::Working { phase, attempt, stage: Stage::Spent { what: message.to_owned() } };
+            }
         };
         if attempt.retries > self.run.policy.retries_max {
             return self.gave_up(phase, attempt, trouble, tree, at);

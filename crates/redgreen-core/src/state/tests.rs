@@ -51,7 +51,7 @@ fn measured(usable: bool) -> Event {
 }
 
 fn turned(role: Role, turn: Turn, tree: &str) -> Event {
-    let cost = Cost { tokens: Some(1), microdollars: None };
+    let cost = Cost { tokens: Some(1), ..Cost::default() };
     Event::Turned { role, turn, tree: tree.to_owned(), cost, took_ms: 0, session: None, notices: Vec::new() }
 }
 
@@ -111,6 +111,7 @@ fn stage_name(stage: &Stage) -> &'static str {
         Stage::Pausing { .. } => "pausing",
         Stage::Asking => "asking",
         Stage::Unable { .. } => "unable",
+        Stage::Spent { .. } => "spent",
         Stage::Judging { .. } => "judging",
         Stage::Doubting { .. } => "doubting",
         Stage::Contested { .. } => "contested",

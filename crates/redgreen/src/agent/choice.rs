@@ -7,6 +7,7 @@ use anyhow::Result;
 use redgreen_core::phase::Role;
 use serde::{Deserialize, Serialize};
 
+use super::built_in::BuiltIn;
 use super::external::{External, Premises, presence};
 use super::human::Human;
 use super::script::Script;
@@ -18,6 +19,21 @@ use crate::failure::Failure;
 pub const SCRIPTED: &str = "scripted";
 /// The name of the agent that is a person.
 pub const HUMAN: &str = "human";
+/// The name of the agent that talks to a model; `built-in:<model>` names the model too.
+pub const BUILT_IN: &str = "built-in";
+/// Worked with where nobody names a model and its provider's key is set.
+const USUAL_MODEL: &str = "claude-opus-4-5-20251101";
+const USUAL_KEY: &str = "ANTHROPIC_API_KEY";
+
+/// What agents are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    pub file: &'a File,
+    pub environment: &'a Environment,
+    /// The project's own folder.
+    pub root: &'a Path,
+    pub premises: &'a Premises,
+}
 
 /// The agents' names, as far as somebody gave them. Kept with the run, so that resuming needs no flag.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,13 +44,6 @@ pub struct Choice {
     /// The model of the built-in agent.
     pub model: Option<String>,
     pub script: Option<PathBuf>,
-}
-
-/// What is around when agents are looked for.
-pub struct Scene<'a> {
-    pub file: &'a File,
-    pub environment: &'a Environment,
-    pub premises: Premises,
 }
 
 impl Choice {
@@ -71,55 +80,84 @@ impl Choice {
     }
 
     /// The agents themselves; the first that cannot be had is the error.
-    pub fn team(&self, scene: &Scene<'_>) -> Result<Team> {
+    pub fn team(&self, ground: &Ground<'_>) -> Result<Team> {
         let usual = match (&self.agent, &self.script) {
-            (Some(name), _) => self.member(name, scene)?,
-            (None, Some(_)) => self.member(SCRIPTED, scene)?,
-            (None, None) => match presence::first(scene.environment)? {
-                Some(name) => self.member(name, scene)?,
+            (Some(name), _) => self.member(name, ground)?,
+            (None, Some(_)) => self.member(SCRIPTED, ground)?,
+            (None, None) if self.model(ground).is_some() => self.member(BUILT_IN, ground)?,
+            (None, None) => match presence::first(ground.environment)? {
+                Some(name) => self.member(name, ground)?,
                 None => return Err(nobody().into()),
             },
         };
         self.roles
             .iter()
-            .try_fold(Team::new(usual), |team, (role, name)| Ok(team.with(*role, self.member(name, scene)?)))
+            .try_fold(Team::new(usual), |team, (role, name)| Ok(team.with(*role, self.member(name, ground)?)))
     }
 
-    fn member(&self, name: &str, scene: &Scene<'_>) -> Result<Agent> {
-        match (name, &self.script) {
-            (SCRIPTED, Some(script)) => Ok(Agent::Scripted(Script::read(script)?)),
-            (SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
+    fn member(&self, name: &str, ground: &Ground<'_>) -> Result<Agent> {
+        match (name.split_once(':'), name, &self.script) {
+            (Some((BUILT_IN, model)), ..) => self.built_in(Some(model), ground),
+            (_, BUILT_IN, _) => self.built_in(self.model(ground), ground),
+            (_, SCRIPTED, Some(script)) => Ok(Agent::Scripted(Script::read(script)?)),
+            (_, SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
                 .next("redgreen run --script FILE \"<what to build>\"")
                 .into()),
-            (HUMAN, _) => Human::new(scene.file.agent.on_save).map(Agent::Human),
-            _ => self.external(name, scene),
+            (_, HUMAN, _) => Human::new(ground.file.agent.on_save).map(Agent::Human),
+            (Some((name, model)), ..) => self.external(name, Some(model), ground),
+            (None, ..) => self.external(name, None, ground),
         }
     }
 
-    fn external(&self, name: &str, scene: &Scene<'_>) -> Result<Agent> {
-        let (table, own) = (config::agents::table()?, &scene.file.agent.custom);
+    fn built_in(&self, model: Option<&str>, ground: &Ground<'_>) -> Result<Agent> {
+        let Some(model) = model else {
+            return Err(Failure::usage("the built-in agent needs a model")
+                .evidence("none is named, and ANTHROPIC_API_KEY, which has a usual one, is not set")
+                .next("redgreen run --model <provider>/<model> …")
+                .into());
+        };
+        BuiltIn::new(model, ground.file, ground.environment, ground.root).map(Agent::BuiltIn)
+    }
+
+    /// Who works when nobody is named: the built-in agent where there is a model for it, else one that is here.
+    pub fn first(file: &File, environment: &Environment) -> Result<Option<&'static str>> {
+        let named = environment.model.is_some() || file.agent.model.is_some();
+        let has_model = named || environment.models.key(&[USUAL_KEY]).is_some();
+        if has_model { Ok(Some(BUILT_IN)) } else { presence::first(environment) }
+    }
+
+    /// The model that is named, or the usual one where there is a key for it. There is no other way to come by one.
+    fn model(&self, ground: &Ground<'_>) -> Option<&str> {
+        let has_key = ground.environment.models.key(&[USUAL_KEY]).is_some();
+        self.model.as_deref().or(has_key.then_some(USUAL_MODEL))
+    }
+
+    fn external(&self, name: &str, model: Option<&str>, ground: &Ground<'_>) -> Result<Agent> {
+        let (table, own) = (config::agents::table()?, &ground.file.agent.custom);
         let Some(row) = own.get(name).or_else(|| table.get(name)) else {
-            let known = [SCRIPTED, HUMAN].into_iter().chain(own.keys().chain(table.keys()).map(String::as_str));
+            let known =
+                [BUILT_IN, SCRIPTED, HUMAN].into_iter().chain(own.keys().chain(table.keys()).map(String::as_str));
             return Err(Failure::usage(format!("there is no agent {name:?}"))
                 .evidence(format!("known: {}", known.collect::<Vec<_>>().join(", ")))
                 .next("redgreen run --agent <name> …")
                 .into());
         };
         let program = row.program().map(|program| {
-            scene.environment.find_program(program).ok_or_else(|| {
+            ground.environment.find_program(program).ok_or_else(|| {
                 Failure::environment(format!("the agent {name:?} is not installed"))
                     .evidence(format!("there is no program {program:?} on the PATH"))
                     .next(if row.install.is_empty() { "redgreen agents" } else { row.install.as_str() })
             })
         });
-        let (program, model) = (program.transpose()?, self.model.clone());
-        let external = External::new(name, row.clone(), program, model, scene.premises.clone());
+        let (program, model) = (program.transpose()?, model.map(str::to_owned));
+        let external = External::new(name, row.clone(), program, model, ground.premises.clone());
         Ok(Agent::External(Box::new(external)))
     }
 }
 
 fn nobody() -> Failure {
-    Failure::usage("no agent is named, and none was found")
+    Failure::usage("no agent is named, no model, and no coding agent was found")
+        .evidence("with ANTHROPIC_API_KEY set, or a model named, the built-in agent works: --model <provider>/<model>")
         .evidence("looked for installed coding agents that are logged in; `redgreen agents` shows each of them")
         .evidence("the scripted agent plays a file that says what to write in each phase: --script FILE")
         .next("log in to an agent (redgreen agents), or see it work without one: redgreen demo")

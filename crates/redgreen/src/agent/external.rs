@@ -19,7 +19,7 @@ use redgreen_core::report::Exit;
 
 use super::{Orders, Taken};
 use crate::config::agents::{Command, PromptBy, Row, Speaks};
-use crate::process::{Answer, Attention, Heard, Limits, Program};
+use crate::process::{Answer, Attention, Heard, Limits, Output, Program};
 use crate::sandbox::{Fence, Grip, Sandbox};
 pub use premises::Premises;
 
@@ -74,6 +74,10 @@ impl External {
             time_limit: orders.time_limit,
             allowance: orders.allowance.clone(),
             desk: orders.desk,
+            report: orders.report,
+            changes: orders.changes,
+            repository: orders.repository,
+            private: orders.private,
             stop: orders.stop,
             live: &mut *orders.live,
         };
@@ -102,14 +106,19 @@ impl External {
         };
         let output = attend(&sandbox, &program, &fence, &mut ear, orders);
         self.clear(orders.worktree, &litter);
-        let (exit, stderr) = match output {
-            Ok(output) => (output.exit, output.stderr_text()),
+        let (exit, stderr, overdrawn) = match output {
+            Ok((output, overdrawn)) => (output.exit, output.stderr_text(), overdrawn),
             Err(error) if is_missing(&error) => return Ok((self.not_there(&error), 0)),
             Err(error) => return Err(error),
         };
         let head = format!("{}\n{held}\n\n", program.line());
         let tokens = ear.hearing().cost().tokens.unwrap_or(0);
-        Ok((ear.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy), tokens))
+        let mut taken = ear.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy);
+        if overdrawn {
+            let message = format!("it was ended: {tokens} tokens are more than the run has left");
+            taken.turn = Turn::Failed { failure: Ended::Budget, message };
+        }
+        Ok((taken, tokens))
     }
 
     /// The name of a conversation that begins, where the program lets us choose it.
@@ -198,7 +207,12 @@ impl External {
         let message = format!("{error:#}\nnext: {}", self.row.install);
         let transcript = format!("{message}\n");
         let turn = Turn::Failed { failure: Ended::Unusable, message };
-        Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0) }, transcript, session: None }
+        Taken {
+            turn,
+            cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() },
+            transcript,
+            session: None,
+        }
     }
 }
 
@@ -264,20 +278,22 @@ impl Ear {
     }
 }
 
-/// Runs the program, shows what it does, and keeps the name of its conversation as soon as it is told.
+/// Runs the program, shows what it does, and keeps the name of its conversation as soon as it is told. The second answer
+/// is whether it was ended because it cost more than there is.
 fn attend(
     sandbox: &Sandbox,
     program: &Program,
     fence: &Fence,
     ear: &mut Ear,
     orders: &mut Orders<'_>,
-) -> Result<crate::process::Output> {
+) -> Result<(Output, bool)> {
     let limits = Limits { wall: orders.time_limit, output_bytes_max: OUTPUT_BYTES_MAX };
     let (desk, stop, live) = (orders.desk, orders.stop, &mut orders.live);
     let tokens_max = orders.allowance.tokens;
     let speaks = matches!(ear, Ear::Speaks(_));
     let mut kept: Option<String> = None;
     let mut unkept = None;
+    let mut overdrawn = false;
     let mut listener = |heard: Heard<'_>| match heard {
         Heard::Unwanted => ear.stop(),
         Heard::Line { text, .. } => {
@@ -291,15 +307,15 @@ fn attend(
                 kept.clone_from(session);
             }
             let spent = ear.hearing().cost().tokens.unwrap_or(0);
-            // What was paid for is kept; the engine sees that nothing is left and stops there.
-            if tokens_max.is_some_and(|max| spent > max) { Answer::Done } else { answer }
+            overdrawn |= answer != Answer::Done && tokens_max.is_some_and(|max| spent > max);
+            if overdrawn { Answer::Done } else { answer }
         }
     };
     let attention = if speaks { Attention::Speaking(&mut listener) } else { Attention::Listening(&mut listener) };
     let fenced = sandbox.attended(program, fence, limits, stop, attention)?;
     match unkept {
         Some(error) => Err(error),
-        None => Ok(fenced.output),
+        None => Ok((fenced.output, overdrawn)),
     }
 }
 

@@ -110,7 +110,7 @@ enum Waited {
 }
 
 fn taken(turn: Turn, transcript: String) -> Taken {
-    Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0) }, transcript, session: None }
+    Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() }, transcript, session: None }
 }
 
 fn line() -> Result<String> {

@@ -163,7 +163,12 @@ impl Script {
             Turn::Done { .. } => "nothing in the script for this turn\n".to_owned(),
             Turn::Failed { message, .. } => format!("{message}\n"),
         };
-        Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0) }, transcript, session: None }
+        Taken {
+            turn,
+            cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() },
+            transcript,
+            session: None,
+        }
     }
 }
 

@@ -34,6 +34,8 @@ enum Choice {
     Suites,
     /// A GREEN verdict beside the bare runner
     Verdicts,
+    /// A turn of the built-in agent, with a model that answers at once
+    Turns,
 }
 
 impl From<Choice> for Part {
@@ -44,6 +46,7 @@ impl From<Choice> for Part {
             Choice::Reports => Self::Reports,
             Choice::Suites => Self::Suites,
             Choice::Verdicts => Self::Verdicts,
+            Choice::Turns => Self::Turns,
         }
     }
 }
@@ -80,7 +83,13 @@ fn table(bench: &Bench) -> String {
                     .zip(measure.cpu_ms)
                     .map(|(rate, cpu)| format!("{:>6.0} MB in a second of CPU time", rate * measure.median_ms / cpu)),
             )
-            .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB beside what was read", mebibytes(bytes))));
+            .chain(
+                measure
+                    .requests
+                    .zip(measure.bytes_sent)
+                    .map(|(requests, bytes)| format!("{requests:>6} requests, {bytes} bytes sent")),
+            )
+            .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB more than before", mebibytes(bytes))));
         let first = against.next().unwrap_or_default();
         // Writing to a String cannot fail.
         writeln!(text, "{:<26} {:>9.1} ms  {first}", measure.name, measure.median_ms).ok();

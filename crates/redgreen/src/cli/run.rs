@@ -15,8 +15,10 @@ use crate::view;
 
 /// Develop a feature test by test on a branch of its own; your checkout is not touched until you approve
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen run --script kata.toml \"add roman numerals\"\n  \
-                        redgreen run --script kata.toml --onto develop --json \"fix the leap year\"")]
+#[command(after_help = "Examples:\n  redgreen run \"add roman numerals\"\n  \
+                        redgreen run --model ollama/qwen3-coder --budget-tokens 500000 \"add roman numerals\"\n  \
+                        redgreen run --onto develop --json \"fix the leap year\"\n  \
+                        redgreen run --script kata.toml \"add roman numerals\"")]
 pub(super) struct Args {
     /// What to build, in your own words
     request: String,
@@ -40,10 +42,10 @@ pub(super) struct Args {
 
 #[derive(clap::Args, Debug, Default)]
 pub(super) struct AgentArgs {
-    /// Who works in every phase [default: as configured]
+    /// Who works in every phase: built-in, built-in:<model> or scripted [default: as configured]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// The model of the built-in agent [default: as configured]
+    /// The model of the built-in agent, as <model> or <provider>/<model> [default: as configured]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The file a scripted agent plays [default: as configured]

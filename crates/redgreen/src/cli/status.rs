@@ -63,7 +63,7 @@ pub(super) fn rows(run: &Overview) -> Vec<(&'static str, String)> {
         ("test", run.current_test.as_ref().map_or_else(String::new, |test| view::brief(&test.description))),
         ("state", state),
         ("branch", branch(run)),
-        ("spent", view::cost(run.spent.tokens, run.spent.microdollars, run.spent.unknown_turns)),
+        ("spent", view::cost(&run.spent)),
     ]
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -30,9 +29,9 @@ impl Engine<'_> {
     pub(super) fn measure(&mut self) -> Result<Event> {
         let started = Instant::now();
         let timeout = Duration::from_millis(self.state.run.policy.red_timeout_ms);
-        let folder = self.worktree().path;
+        let worktree = self.worktree();
         let tree = self.state.expected_tree().to_owned();
-        let measured = trial::measure(self.ground(&folder), &tree, timeout)?;
+        let measured = trial::measure(self.ground(&worktree), &tree, timeout)?;
         self.memory().keep(&tree, &measured)?;
         let report = measured.report;
         let usable = match report.outcome {
@@ -74,7 +73,7 @@ impl Engine<'_> {
         }
         let before = self.accepted_report()?;
         let memory = self.memory();
-        let folder = self.worktree().path;
+        let worktree = self.worktree();
         let targets = self.state.progress.targets.clone();
         let charge = Charge {
             phase,
@@ -88,7 +87,7 @@ impl Engine<'_> {
             withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test() },
             timeout,
         };
-        let tried = trial::hold(self.ground(&folder), &charge)?;
+        let tried = trial::hold(self.ground(&worktree), &charge)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.
@@ -162,11 +161,12 @@ impl Engine<'_> {
         progress.pending.iter().all(|pending| Some(pending) == current)
     }
 
-    pub(super) fn ground<'a>(&'a self, checkout: &'a Path) -> Ground<'a> {
+    pub(super) fn ground<'a>(&'a self, worktree: &'a Worktree) -> Ground<'a> {
         let project = self.project;
         Ground {
             git: &project.git,
-            checkout,
+            checkout: &worktree.path,
+            private: Some(&worktree.private),
             workshop: &project.workshop,
             environment: &project.environment,
             file: &project.file,

@@ -155,8 +155,8 @@ impl Engine<'_> {
         };
         self.prepare(&head.tree)?;
         let timeout = Duration::from_millis(self.state.run.policy.red_timeout_ms);
-        let folder = self.worktree().path;
-        let report = trial::measure(self.ground(&folder), &tree, timeout)?.report;
+        let worktree = self.worktree();
+        let report = trial::measure(self.ground(&worktree), &tree, timeout)?.report;
         let before = self.accepted_report()?;
         self.remove_worktree(&self.worktree())?;
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.

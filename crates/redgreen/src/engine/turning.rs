@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use redgreen_core::agent::{Assignment, Failure as AgentFailure, Turn};
 use redgreen_core::event::{Event, Mark};
 use redgreen_core::phase::{Phase, Role};
+use redgreen_core::report::Report;
 use redgreen_core::test_list;
 
 use super::{Engine, Project, Sight, elapsed_ms};
@@ -18,10 +19,13 @@ use crate::config;
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap, Worktree};
 use crate::process::{Limits, kill_marked};
+use crate::trial;
 
 /// What is kept of a set-up command's output, for the error message.
 const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
 const TRANSCRIPT_BYTES_MAX: usize = 4 << 20;
+/// Of what a turn has changed, for the agent itself.
+const CHANGES_BYTES_MAX: usize = 64 << 10;
 /// Stands beside the private index of a worktree that is checked out and set up.
 const READY: &str = "ready";
 /// Tells agents, and us, which run they work for.
@@ -44,6 +48,11 @@ impl Engine<'_> {
             notices = self.project.git.worktree_add(&worktree, &head.commit)?;
             self.project.git.restore(&worktree, &head, tree)?;
             self.set_up(&worktree)?;
+            let settings = &self.project.file.worktree;
+            if !settings.setup.is_empty() {
+                let brought: Vec<_> = settings.copy.iter().chain(&settings.link).cloned().collect();
+                notices.extend(trial::note_made(&self.project.git, &worktree, &brought)?);
+            }
             write(&worktree.private, READY, b"")?;
         }
         Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })
@@ -56,7 +65,7 @@ impl Engine<'_> {
         }
         let Some(team) = &self.team else {
             return Err(Failure::usage("this run has no agent to go on with")
-                .next("redgreen resume --script FILE")
+                .next("redgreen resume --agent <name>")
                 .into());
         };
         let agent = team.member(assignment.role);
@@ -64,6 +73,9 @@ impl Engine<'_> {
         let started = Instant::now();
         let desk = self.folder.desks().join(self.turn_name(assignment.role));
         fs::create_dir_all(&desk).with_context(|| format!("create {}", desk.display()))?;
+        let head = self.state.progress.head.tree.clone();
+        let (git, report) = (&self.project.git, self.last_report());
+        let changes = || Ok(git.diff_text(&head, &git.snapshot(&worktree, &head)?.tree, CHANGES_BYTES_MAX)?.text);
         let (role, observe) = (assignment.role, &mut self.observe);
         let mut orders = Orders {
             assignment,
@@ -72,6 +84,10 @@ impl Engine<'_> {
             time_limit: time,
             allowance: self.state.run.policy.budget.left_after(&self.state.spent),
             desk: &desk,
+            report: report.as_ref(),
+            changes: &changes,
+            repository: &git.common_dir,
+            private: self.project.store.root(),
             stop: &self.project.stop,
             live: &mut |said| observe(Sight::Live(role, said)),
         };
@@ -206,6 +222,12 @@ impl Engine<'_> {
     /// An agent whose redgreen was killed works on, in a worktree that is no longer its own.
     pub(super) fn end_orphans(&self) {
         kill_marked(RUN_MARK, &self.folder.id);
+    }
+
+    /// What the tests showed when a phase was accepted last; an agent is helped by it, and can do without.
+    fn last_report(&self) -> Option<Report> {
+        let kept = self.state.progress.accepted.as_ref()?;
+        serde_json::from_slice(&fs::read(self.folder.path.join(&kept.file)).ok()?).ok()
     }
 
     /// Turns are numbered through the whole run.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::call::CHECKOUT_MAX;
 use super::open::path;
 use super::{Git, Worktree};
 
@@ -39,6 +40,21 @@ impl Git {
             rules.extend(pattern.bytes().chain([b'\n']));
         }
         write_whole(&file, &rules)
+    }
+
+    /// Untracked files that do not count, from the folder's root; a folder of nothing else is told as one.
+    pub fn ignored(&self, worktree: &Worktree) -> Result<Vec<PathBuf>> {
+        self.remember_ignores(worktree)?;
+        let names = self
+            .call_in(worktree)
+            .args(["ls-files", "-z", "--others", "--ignored", "--directory"])
+            .args(["--exclude-per-directory=.gitignore", "--exclude-from"])
+            .arg(worktree.ignores())
+            .wall(CHECKOUT_MAX)
+            .run("find ignored files")?;
+        let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        // Without the slash that marks a folder.
+        Ok(names.map(|name| path(name.strip_suffix(b"/").unwrap_or(name))).collect())
     }
 
     /// The file with the user's ignore rules for all repositories: configured, or where git looks by default.

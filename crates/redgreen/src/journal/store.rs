@@ -30,6 +30,11 @@ impl Store {
         Self { root: common_dir.join("redgreen") }
     }
 
+    /// Everything of ours in the repository.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Makes the folder of a new run. Ids sort by time; `at` is milliseconds since 1970.
     pub fn create(&self, at: i64) -> Result<RunFolder> {
         fs::create_dir_all(self.runs()).with_context(|| format!("create {}", self.runs().display()))?;

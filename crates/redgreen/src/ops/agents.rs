@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::agent::choice::Choice;
 use crate::agent::external::presence::{self, Presence};
 use crate::config::{self, Environment, File};
 use crate::process::Stop;
@@ -23,5 +24,5 @@ pub fn agents(file: &File, environment: &Environment, stop: &Stop) -> Result<Age
     for (name, row) in rows {
         agents.push(presence::look(name, row, environment, stop)?);
     }
-    Ok(Agents { version: 1, first: presence::first(environment)?.map(str::to_owned), agents })
+    Ok(Agents { version: 1, first: Choice::first(file, environment)?.map(str::to_owned), agents })
 }

@@ -6,6 +6,7 @@ mod crowd;
 mod parsing;
 mod phases;
 mod suites;
+mod turns;
 mod verdicts;
 
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ pub enum Part {
     Reports,
     Suites,
     Verdicts,
+    /// Turns of the built-in agent.
+    Turns,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,6 +66,9 @@ pub struct Measure {
     pub megabytes_per_second: Option<f64>,
     /// Of what reads: the most memory it took beside what it read; absent where the system does not tell.
     pub memory_bytes: Option<u64>,
+    /// Of an agent's turn: how often a model was asked, and with how many bytes in all.
+    pub requests: Option<u64>,
+    pub bytes_sent: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,7 +101,7 @@ impl Length {
     fn verdicts(self) -> &'static [(usize, usize)] {
         match self {
             Self::Quick => &[(1, 1)],
-            Self::Full => &[(1, 5), (30, 1)],
+            Self::Full => &[(1, 9), (30, 3)],
         }
     }
 
@@ -118,8 +124,16 @@ impl Length {
 
 impl Measure {
     fn new(name: impl Into<String>, median_ms: f64) -> Self {
-        let (cpu_ms, megabytes_per_second, memory_bytes) = (None, None, None);
-        Self { name: name.into(), median_ms, cpu_ms, against: Vec::new(), megabytes_per_second, memory_bytes }
+        Self {
+            name: name.into(),
+            median_ms,
+            cpu_ms: None,
+            against: Vec::new(),
+            megabytes_per_second: None,
+            memory_bytes: None,
+            requests: None,
+            bytes_sent: None,
+        }
     }
 
     /// What two programs took, compared by the clock and by the work.
@@ -178,6 +192,9 @@ pub fn bench(
     }
     if parts.contains(&Part::Verdicts) {
         bench.measures.extend(verdicts::measures(&folder, length, environment, &ours, stop, tell)?);
+    }
+    if parts.contains(&Part::Turns) {
+        bench.measures.extend(turns::measures(&folder, turns, environment, stop, tell)?);
     }
     Ok(bench)
 }

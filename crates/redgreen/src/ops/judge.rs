@@ -7,7 +7,7 @@ use anyhow::Result;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Policy;
 use redgreen_core::report::Counts;
-use redgreen_core::verdict::{Decision, Reason, Side};
+use redgreen_core::verdict::{Decision, Faults, Reason, Side};
 use serde::Serialize;
 
 use super::examples;
@@ -45,6 +45,9 @@ pub struct Judgement {
     pub reasons: Vec<Told>,
     /// What is worth knowing beside the reasons.
     pub notes: Vec<String>,
+    /// GREEN: how many faults in the changed lines the tests noticed; absent where none was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
     /// RED: the tests that have to pass at GREEN.
     pub targets: Vec<String>,
     pub ran: String,
@@ -101,6 +104,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let ground = Ground {
         git,
         checkout: &git.root,
+        private: None,
         workshop: &project.workshop,
         environment: &project.environment,
         file: &project.file,
@@ -146,6 +150,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         side: verdict.first().map_or(Side::Nobody, |reason| reason.code.side()),
         reasons: verdict.reasons.iter().map(told).collect(),
         notes: verdict.notes,
+        faults: verdict.faults,
         targets: verdict.targets,
         ran: tried.report.command.clone(),
         output: if verdict.decision == Decision::Accepted { String::new() } else { tried.report.output_tail.clone() },

@@ -130,7 +130,9 @@ pub fn next_command(state: &State, at_work: bool) -> String {
             );
         }
         Some(Outcome::AgentUnusable { .. }) => {
-            return format!("redgreen resume {id} --script FILE    (or: redgreen abort {id})");
+            return format!(
+                "put that right, or name another agent (--model, --agent, --script FILE), then: redgreen resume {id}"
+            );
         }
         Some(Outcome::Undecided { .. }) if is_contested(state) => {
             let planned = state.trail.iter().rev().find(|waypoint| waypoint.next == Phase::Red);

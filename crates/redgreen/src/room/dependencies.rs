@@ -1,6 +1,7 @@
 //! Folders of installed packages: what they were before an agent worked, and what was done to them since.
 //!
-//! All files are compared by what the file system says of them; those that run before any test by their bytes too.
+//! All files are compared by what the file system says of them; those that run before any test, and those that are
+//! named one by one, by their bytes too.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -87,7 +88,8 @@ impl Dependencies {
         let mut seen = BTreeMap::new();
         for folder in &folders {
             if folder.from.is_file() {
-                look_at(&folder.from, &mut seen).with_context(|| format!("look at {}", folder.from.display()))?;
+                look_at(&folder.from, Bytes::Always, &mut seen)
+                    .with_context(|| format!("look at {}", folder.from.display()))?;
             } else if folder.from.is_dir() {
                 look_into(&folder.from, &mut seen).with_context(|| format!("look into {}", folder.from.display()))?;
             }
@@ -162,17 +164,24 @@ fn look_into(folder: &Path, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
         if entry.file_type()?.is_dir() {
             look_into(&path, seen)?;
         } else {
-            look_at(&path, seen)?;
+            look_at(&path, Bytes::OfEarlyFiles, seen)?;
         }
     }
     Ok(())
 }
 
-fn look_at(path: &Path, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
+/// Whose bytes are compared. To read all of a folder of packages would take too long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bytes {
+    OfEarlyFiles,
+    Always,
+}
+
+fn look_at(path: &Path, bytes: Bytes, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
     ensure!(seen.len() < FILES_MAX, "more than {FILES_MAX} files");
     // Of the entry itself: a link is not followed.
     let facts = path.symlink_metadata()?;
-    let content = content(path, &facts).with_context(|| format!("read {}", path.display()))?;
+    let content = content(path, bytes, &facts).with_context(|| format!("read {}", path.display()))?;
     let stamp = Stamp {
         mode: facts.mode(),
         size: facts.size(),
@@ -184,12 +193,13 @@ fn look_at(path: &Path, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
     Ok(())
 }
 
-/// Where a link leads, or the hash of a file that runs early.
-fn content(path: &Path, facts: &fs::Metadata) -> Result<Option<String>> {
+/// Where a link leads, or the hash of a file.
+fn content(path: &Path, bytes: Bytes, facts: &fs::Metadata) -> Result<Option<String>> {
     if facts.is_symlink() {
         return Ok(Some(hex(fs::read_link(path)?.as_os_str().as_bytes())));
     }
-    if !facts.is_file() || facts.len() > CONTENT_BYTES_MAX || !runs_early(path) {
+    let wanted = bytes == Bytes::Always || runs_early(path);
+    if !facts.is_file() || facts.len() > CONTENT_BYTES_MAX || !wanted {
         return Ok(None);
     }
     Ok(Some(hex(&Sha256::digest(fs::read(path)?))))

@@ -4,7 +4,9 @@
 //! So each is asked, in the user's own checkout, for the program that it stands in for.
 
 use std::ffi::{OsStr, OsString};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -54,15 +56,26 @@ impl Tools {
     pub fn resolve(names: &[&str], search: &Search<'_>, stop: &Stop) -> Result<Self> {
         let mut tools = Self::default();
         let known: Vec<PathBuf> = std::env::split_paths(search.path).filter(|folder| search.allows(folder)).collect();
-        for name in names {
-            // By all of PATH: a program of an agent that comes first is news.
-            let Some(file) = std::env::split_paths(search.path).map(|folder| folder.join(name)).find(|file| runs(file))
-            else {
+        // By all of PATH: a program of an agent that comes first is news.
+        let first =
+            |name: &str| std::env::split_paths(search.path).map(|folder| folder.join(name)).find(|file| runs(file));
+        let files: Vec<(&str, Option<PathBuf>)> = names.iter().map(|name| (*name, first(name))).collect();
+        // Programs take their time to start; they are asked all at once.
+        let asked: Vec<Option<Result<Tool>>> = thread::scope(|scope| {
+            let ask = |(name, file): &(&'_ str, Option<PathBuf>)| {
+                let (name, file) = ((*name).to_owned(), file.clone()?);
+                Some(scope.spawn(move || behind(&name, &file, search, stop).with_context(|| format!("find {name}"))))
+            };
+            let asked: Vec<_> = files.iter().map(ask).collect();
+            asked.into_iter().map(|one| Some(one?.join().unwrap_or_else(|panic| resume_unwind(panic)))).collect()
+        });
+        for ((name, file), tool) in files.iter().zip(asked) {
+            let (Some(file), Some(tool)) = (file, tool) else {
                 tools.missing.push((*name).to_owned());
                 continue;
             };
-            let tool = behind(name, &file, search, stop).with_context(|| format!("find {name}"))?;
-            if search.allows(&file) && search.allows(&tool.path) {
+            let tool = tool?;
+            if search.allows(file) && search.allows(&tool.path) {
                 tools.found.push(tool);
             } else {
                 tools.refused.push(((*name).to_owned(), tool.path));

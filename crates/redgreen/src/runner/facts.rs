@@ -113,7 +113,7 @@ fn names(folder: &Path, want: Want) -> Result<Vec<String>> {
 pub(super) fn tools(names: &[&str], place: Place<'_>, folder: &Path, settings: &Settings) -> Vec<(String, String)> {
     // In a room, folders of packages appear only while a program runs.
     let exists = |path: &Path| match place {
-        Place::Open(_) => path.exists(),
+        Place::Open(_) | Place::Fenced(_) => path.exists(),
         Place::Room(room, _) => room.really(path).exists(),
     };
     let found = |name: &&str| {
@@ -123,7 +123,7 @@ pub(super) fn tools(names: &[&str], place: Place<'_>, folder: &Path, settings: &
                 above(place.folder(), folder).map(|place| place.join(name)).find(|path| exists(path))
             }
             None => match place {
-                Place::Open(_) => on_path(name, settings.path.as_deref()),
+                Place::Open(_) | Place::Fenced(_) => on_path(name, settings.path.as_deref()),
                 Place::Room(room, _) => room.tool(name),
             },
         };

@@ -7,80 +7,123 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::control::behaviour::{self, Ask, Said};
 use redgreen_core::control::reworked::{Reworked, comparisons, old_tests};
-use redgreen_core::control::{self, Answer, Control, Question, Tree};
-use redgreen_core::report::{Outcome, Report};
+use redgreen_core::control::{self, Answer, Control, Material, Question, Tree};
+use redgreen_core::report::Outcome;
 use redgreen_core::syntax::INERT_LOG;
-use redgreen_core::verdict::{Code, Reason, Verdict};
+use redgreen_core::verdict::{Code, Faults, Reason, Verdict};
 
-use super::and_refused;
 use super::court::Court;
+use super::docket::{FAULT_GRACE, Performed};
+use super::helpers::Helpers;
 use super::reading::Scene;
-use crate::process::Limits;
-use crate::room::Request;
+use super::{Charge, and_refused};
+use crate::process::{Interrupted, Limits};
+use crate::room::{Options, Request};
 use crate::sandbox::Network;
 
 /// Faults put into the changed lines, unless the project wants another number.
 const MUTANTS: usize = 6;
-/// For the faults put into the changed lines: at most this long, or a share of what the suite took.
-const MUTANTS_WALL: Duration = Duration::from_millis(800);
-/// What a fault may take beyond twice the usual time.
-const MUTANT_GRACE: Duration = Duration::from_millis(500);
 /// For comparing reworked tests with the old ones.
-const COMPARISON_WALL: Duration = Duration::from_secs(30);
+const COMPARISON_WALL: Duration = Duration::from_secs(90);
+/// As many faults are compared however long that takes: a busy machine may be slow, and never sees less than it must.
+const COMPARISONS_MIN: usize = 15;
 pub(super) const BEHAVIOUR_WALL: Duration = Duration::from_secs(10);
 
+/// What became of the faults put into the changed lines.
+#[derive(Default)]
+struct Noticed {
+    faults: Faults,
+    unnoticed: Vec<String>,
+}
+
+impl Noticed {
+    fn tell(self, verdict: &mut Verdict) {
+        let Faults { tried, noticed } = self.faults;
+        if tried > 0 {
+            verdict.faults = Some(self.faults);
+            verdict.notes.push(format!("{noticed} of {tried} faults put into the changed lines were noticed"));
+            verdict.notes.extend(self.unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
+        }
+    }
+}
+
 impl Court<'_> {
-    /// Asks the mind's questions one after the other; the first wrong answer decides.
-    pub(super) fn control(&mut self, scene: Scene<'_>, verdict: &mut Verdict) -> Result<()> {
-        let Scene { charge, material, .. } = scene;
-        let suspicions = control::suspicions(material);
-        let mut mutants = (0, 0);
-        let mut unnoticed = Vec::new();
-        let budget = MUTANTS_WALL.max(Duration::from_millis(material.after.wall_ms / 4));
-        let mut spent = Duration::ZERO;
+    /// The mind's questions, with as many faults as the project wants.
+    pub(super) fn questions(&self, material: &Material<'_>) -> Vec<Control> {
         let most = self.ground.file.test.mutants.unwrap_or(MUTANTS);
-        for control in control::controls(material) {
-            let is_mutant = control.question == Question::Mutant;
-            if is_mutant && (spent >= budget || mutants.1 >= most) {
+        let mut faults = 0;
+        let mut controls = control::controls(material);
+        controls.retain(|control| {
+            faults += usize::from(control.question == Question::Mutant);
+            control.question != Question::Mutant || faults <= most
+        });
+        controls
+    }
+
+    /// Performs what is listed, together with the helpers, and weighs it in its order: the first wrong answer decides.
+    pub(super) fn control(&mut self, scene: Scene<'_>, mut helpers: Helpers<'_>, verdict: &mut Verdict) -> Result<()> {
+        let mut seen = Noticed::default();
+        loop {
+            while let Some(done) = helpers.docket.next_done() {
+                let (control, came) = done?;
+                if let Some(decided) = self.weigh(scene, &control, &came, &mut seen, verdict)? {
+                    *verdict = decided;
+                    return Ok(());
+                }
+            }
+            if let Some(case) = helpers.docket.take() {
+                self.timeout = case.timeout;
+                let came = self.perform(scene.charge, scene.options, &case.control);
+                helpers.docket.file(&case, came);
+            } else if helpers.are_at_work() {
+                let waited = Instant::now();
+                helpers.wait();
+                self.running += waited.elapsed();
+            } else if helpers.docket.is_answered() {
                 break;
-            }
-            // A fault may well make a loop endless; that is noticed, too.
-            let usual = Duration::from_millis(material.after.wall_ms);
-            self.timeout = if is_mutant { usual * 2 + MUTANT_GRACE } else { charge.timeout };
-            let started = Instant::now();
-            let mut answer = self.ask(scene, &control)?;
-            if let (Answer::Wrong(_), Some(other)) = (&answer, &control.otherwise) {
-                answer = answer.and(self.ask(scene, other)?);
-            }
-            if is_mutant {
-                spent += started.elapsed();
-                mutants.1 += 1;
-            }
-            match answer {
-                Answer::Right if is_mutant => mutants.0 += 1,
-                Answer::Right => {}
-                Answer::Wrong(reasons) => {
-                    *verdict = and_refused(verdict.clone(), reasons);
-                    return Ok(());
-                }
-                Answer::Ask(reasons) => {
-                    *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(reasons) };
-                    return Ok(());
-                }
-                Answer::Unnoticed(what) => unnoticed.push(what),
-                Answer::Unknown(what) => verdict.notes.push(format!("could not be tried: {what}")),
+            } else {
+                return Err(Interrupted.into());
             }
         }
-        if mutants.1 > 0 {
-            verdict
-                .notes
-                .push(format!("{} of {} faults put into the changed lines were noticed", mutants.0, mutants.1));
-            verdict.notes.extend(unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
-        }
+        seen.tell(verdict);
+        let suspicions = control::suspicions(scene.material);
         if !suspicions.is_empty() {
-            *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(suspicions) };
+            let faults = verdict.faults;
+            *verdict = Verdict { notes: verdict.notes.clone(), faults, ..Verdict::undecided_all(suspicions) };
         }
         Ok(())
+    }
+
+    /// What an answer decides, if it does.
+    fn weigh(
+        &mut self,
+        scene: Scene<'_>,
+        control: &Control,
+        (report, calls): &Performed,
+        seen: &mut Noticed,
+        verdict: &mut Verdict,
+    ) -> Result<Option<Verdict>> {
+        let mut answer = control.weigh(scene.material, report, calls);
+        if let (Answer::Wrong(_), Some(other)) = (&answer, &control.otherwise) {
+            self.timeout = scene.charge.timeout;
+            let (report, calls) = self.perform(scene.charge, scene.options, other)?;
+            answer = answer.and(other.weigh(scene.material, &report, &calls));
+        }
+        if control.question == Question::Mutant {
+            seen.faults.tried += 1;
+        }
+        match answer {
+            Answer::Right if control.question == Question::Mutant => seen.faults.noticed += 1,
+            Answer::Right => {}
+            Answer::Wrong(reasons) => return Ok(Some(and_refused(verdict.clone(), reasons))),
+            Answer::Ask(reasons) => {
+                let notes = verdict.notes.clone();
+                return Ok(Some(Verdict { notes, ..Verdict::undecided_all(reasons) }));
+            }
+            Answer::Unnoticed(what) => seen.unnoticed.push(what),
+            Answer::Unknown(what) => verdict.notes.push(format!("could not be tried: {what}")),
+        }
+        Ok(None)
     }
 
     /// REFACTOR: the tests notice what they noticed before, and the code answers as it did.
@@ -108,9 +151,14 @@ impl Court<'_> {
             let different = behaviour::differences(&before, &now);
             if !different.is_empty() {
                 *verdict = and_refused(verdict.clone(), different);
+                return Ok(());
             } else if !before.answers.is_empty() {
                 verdict.notes.push(format!("{} calls answer as before", before.answers.len()));
             }
+        }
+        let removals = reworked.removals();
+        if !removals.is_empty() {
+            *verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(removals) };
         }
         Ok(())
     }
@@ -126,24 +174,24 @@ impl Court<'_> {
         if comparisons.is_empty() {
             return Ok(vec![Reason::new(Code::RefactorTestsVanished, "tests are gone, and so is what they tested")]);
         }
-        let old = self.perform(scene, &old_tests(scene.material, reworked))?.0;
+        let old = self.perform(scene.charge, scene.options, &old_tests(scene.material, reworked))?.0;
         if old.outcome != Outcome::Passed {
             let sentence = "tests were changed together with what they test; nothing shows that both mean the same";
             return Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
         }
         let usual = Duration::from_millis(scene.material.after.wall_ms);
-        self.timeout = usual * 2 + MUTANT_GRACE;
+        self.timeout = usual * 2 + FAULT_GRACE;
         let budget = COMPARISON_WALL.max(usual * 2);
         let started = Instant::now();
         let mut tried = 0;
         for comparison in &comparisons {
-            if started.elapsed() > budget {
+            if tried >= COMPARISONS_MIN && started.elapsed() > budget {
                 break;
             }
-            let new = self.perform(scene, &comparison.new)?.0;
+            let new = self.perform(scene.charge, scene.options, &comparison.new)?.0;
             tried += 1;
             if new.outcome == Outcome::Passed {
-                let old = self.perform(scene, &comparison.old)?.0;
+                let old = self.perform(scene.charge, scene.options, &comparison.old)?.0;
                 if let Some(reason) = comparison.weigh(&old, &new) {
                     return Ok(vec![reason]);
                 }
@@ -179,14 +227,9 @@ impl Court<'_> {
         inside.or(active.filter(|path| path.exists())).or_else(|| self.room.tool("python3"))
     }
 
-    pub(super) fn ask(&mut self, scene: Scene<'_>, control: &Control) -> Result<Answer> {
-        let (report, calls) = self.perform(scene, control)?;
-        Ok(control.weigh(scene.material, &report, &calls))
-    }
-
     /// Lays a control's files over its tree and runs its tests; what the stand-ins wrote down comes along.
-    pub(super) fn perform(&mut self, scene: Scene<'_>, control: &Control) -> Result<(Report, String)> {
-        self.enter(control.tree, scene.charge, scene.options)?;
+    pub(super) fn perform(&mut self, charge: &Charge<'_>, options: &Options, control: &Control) -> Result<Performed> {
+        self.enter(control.tree, charge, options)?;
         for (path, text) in &control.edits {
             let place = self.room.folder().join(path);
             let act = || format!("lay {path} into the room");

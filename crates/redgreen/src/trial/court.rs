@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -14,7 +16,7 @@ use redgreen_core::report::Report;
 use super::environment::{self, Seen};
 use super::{Charge, Ground};
 use crate::config;
-use crate::process::{Limits, Program};
+use crate::process::{Limits, Program, Stop};
 use crate::room::{Options, Room, Surroundings, Trust, build_folder};
 use crate::runner::{Place, Settings, Suite};
 use crate::sandbox::Sandbox;
@@ -22,6 +24,9 @@ use crate::sandbox::Sandbox;
 /// How often a test that broke is tried again before it is blamed.
 const FLAKE_TRIES: usize = 5;
 const COPY_WALL: Duration = Duration::from_secs(300);
+/// Frameworks whose tests are run as they are written: a second room costs next to nothing.
+const NOTHING_TO_BUILD: &[&str] =
+    &["pytest", "unittest", "vitest", "jest", "mocha", "node", "phpunit", "rspec", "minitest", "bats"];
 
 pub(super) struct Court<'a> {
     pub(super) ground: Ground<'a>,
@@ -33,27 +38,62 @@ pub(super) struct Court<'a> {
     pub(super) builds: Option<(PathBuf, PathBuf)>,
     pub(super) surroundings: Seen,
     pub(super) running: Duration,
+    /// What the room stands in, for another room of the same trial.
+    around: Surroundings,
     _lock: fs::File,
+}
+
+/// What another room for the same trial is made of.
+#[derive(Clone)]
+pub(super) struct Annex<'a> {
+    ground: Ground<'a>,
+    sandbox: Sandbox,
+    suite: Suite,
+    around: Surroundings,
+}
+
+impl Annex<'_> {
+    /// A room that nobody else is in. What is built in it is gone with it.
+    pub(super) fn open<'s>(&'s self, charge: &Charge<'_>, stop: &'s Stop) -> Result<Court<'s>> {
+        let (place, lock) = free_room(&self.ground.workshop.join("rooms"))?;
+        let options = Options { base: Some(charge.base.to_owned()), ..Options::default() };
+        Ok(Court {
+            ground: Ground { stop, ..self.ground },
+            sandbox: self.sandbox.clone(),
+            room: Room::materialise(self.ground.git, charge.head, &place, &options, self.around.clone())?,
+            suite: self.suite.clone(),
+            timeout: charge.timeout,
+            builds: None,
+            surroundings: Seen::default(),
+            running: Duration::ZERO,
+            around: Surroundings::default(),
+            _lock: lock,
+        })
+    }
 }
 
 impl<'a> Court<'a> {
     pub(super) fn open(ground: Ground<'a>, base: &str, head: &str, timeout: Duration) -> Result<Self> {
-        let sandbox = match ground.file.test.fence {
-            config::Fence::Auto => Sandbox::here()?.clone(),
-            config::Fence::None => Sandbox::open()?,
-        };
         let (place, lock) = free_room(&ground.workshop.join("rooms"))?;
-        let found = environment::look(ground, head)?;
+        let (sandbox, found) = thread::scope(|scope| {
+            let sandbox = scope.spawn(|| match ground.file.test.fence {
+                config::Fence::Auto => Sandbox::here().cloned(),
+                config::Fence::None => Sandbox::open(),
+            });
+            let found = environment::look(ground, head);
+            (sandbox.join().unwrap_or_else(|panic| resume_unwind(panic)), found)
+        });
+        let (sandbox, found) = (sandbox?, found?);
         let surroundings = found.seen;
-        let around = Surroundings { ..found.surroundings };
+        let around = found.surroundings;
         let builds = around.tools.get("cargo").map(|_| {
             let root = ground.workshop.join("builds");
             let folder = |trust| build_folder(&root, &place, trust, &around.tools);
             (folder(Trust::Accepted), folder(Trust::Candidate(head)))
         });
         let options = Options { base: Some(base.to_owned()), ..Options::default() };
-        let around = Surroundings { build: builds.as_ref().map(|(accepted, _)| accepted.clone()), ..around };
-        let mut room = Room::materialise(ground.git, head, &place, &options, around)?;
+        let built = Surroundings { build: builds.as_ref().map(|(accepted, _)| accepted.clone()), ..around.clone() };
+        let mut room = Room::materialise(ground.git, head, &place, &options, built)?;
         let suite = match ground.suite(room.folder()) {
             Ok(suite) => suite,
             // The candidate may have taken the manifest away; what the tests are is known from before.
@@ -64,7 +104,19 @@ impl<'a> Court<'a> {
                 suite
             }
         };
-        Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running: Duration::ZERO, _lock: lock })
+        let running = Duration::ZERO;
+        Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running, around, _lock: lock })
+    }
+
+    /// For others who perform controls; `None` where two at a time would meet each other, or build everything twice.
+    pub(super) fn annex(&self) -> Option<Annex<'a>> {
+        let apart = self.sandbox.binds() && self.suite.frameworks().all(|row| NOTHING_TO_BUILD.contains(&row.name));
+        apart.then(|| Annex {
+            ground: self.ground,
+            sandbox: self.sandbox.clone(),
+            suite: self.suite.clone(),
+            around: self.around.clone(),
+        })
     }
 
     /// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::Result;
 use redgreen_core::change::{Change, Class, Kind, shadowed_module};
@@ -11,14 +13,14 @@ use redgreen_core::syntax::{Language, imports};
 use redgreen_core::verdict::{Code, Reason};
 use serde::{Deserialize, Serialize};
 
-use super::Ground;
+use super::{Ground, made};
 use crate::git::Git;
 use crate::room::{Dependencies, DependencyChange, DependencyFolder, How, RoomFacts, Search, Surroundings, Tools};
 
 /// Programs that verdicts rest on.
 const TOOLS: &[&str] = &["python3", "python", "node", "cargo", "go", "java", "mvn", "ruby", "php", "elixir", "bats"];
 /// Folders of installed packages, in the root or beside any manifest.
-const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"];
+pub(super) const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"];
 /// How deep below the root they are looked for.
 const DEPTH_MAX: usize = 3;
 /// So many files are named before the rest is counted.
@@ -28,6 +30,8 @@ const NAMED_MAX: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seen {
+    /// Where the packages are installed; those of another checkout are others.
+    checkout: PathBuf,
     /// Name, path and what the file system says of it.
     tools: BTreeMap<String, (PathBuf, String)>,
     packages: Dependencies,
@@ -44,7 +48,6 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
     let home = environment.home.as_deref();
     let path = environment.path.clone().unwrap_or_default();
     let search = Search { path: &path, folder: ground.checkout, home, refused: &[] };
-    let tools = Tools::resolve(TOOLS, &search, ground.stop)?;
     let mut folders = installed(ground, head)?;
     for place in ground.file.worktree.copy.iter().chain(&ground.file.worktree.link) {
         let from = ground.checkout.join(place);
@@ -52,16 +55,29 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
             folders.push(DependencyFolder { place: Some(place.clone()), from: from.canonicalize().unwrap_or(from) });
         }
     }
+    let files = ground.git.tree_files(head)?;
+    for place in ground.private.map(made::listed).unwrap_or_default() {
+        if !files.iter().any(|file| file.path.starts_with(&place)) {
+            let from = ground.checkout.join(&place);
+            folders.push(DependencyFolder { place: Some(place), from });
+        }
+    }
     // Used where it is, and looked at all the same.
     let outside = environment.virtual_env.as_ref().filter(|folder| folder.is_dir());
     folders.extend(outside.map(|folder| DependencyFolder { place: None, from: folder.clone() }));
-    let dependencies = Dependencies::look(folders)?;
+    let (tools, dependencies) = thread::scope(|scope| {
+        let tools = scope.spawn(|| Tools::resolve(TOOLS, &search, ground.stop));
+        let dependencies = Dependencies::look(folders);
+        (tools.join().unwrap_or_else(|panic| resume_unwind(panic)), dependencies)
+    });
+    let (tools, dependencies) = (tools?, dependencies?);
     let stamp = |path: &Path| {
         let facts = path.metadata().ok();
         facts.map(|facts| format!("{} {} {}", facts.ino(), facts.size(), facts.mtime())).unwrap_or_default()
     };
     let known = tools.found.iter().map(|tool| (tool.name.clone(), (tool.path.clone(), stamp(&tool.path))));
-    let seen = Seen { tools: known.collect(), packages: dependencies.clone() };
+    let checkout = ground.checkout.to_owned();
+    let seen = Seen { checkout, tools: known.collect(), packages: dependencies.clone() };
     let mut hidden: Vec<PathBuf> = home.map(Path::to_owned).into_iter().collect();
     hidden.extend([ground.git.root.clone(), ground.git.common_dir.clone(), ground.checkout.to_owned()]);
     hidden.push(ground.workshop.to_owned());
@@ -110,7 +126,10 @@ pub(super) fn changed(before: &Seen, now: &Seen, change: &Change) -> Vec<Reason>
         }
     }
     let declared = change.paths.iter().any(|changed| changed.class == Class::Manifest);
-    let changes = before.packages.compared_with(&now.packages);
+    let changes = match before.checkout == now.checkout {
+        true => before.packages.compared_with(&now.packages),
+        false => Vec::new(),
+    };
     let told: Vec<&DependencyChange> = changes.iter().filter(|one| is_news(one, declared)).collect();
     if let Some(first) = told.first() {
         let names: Vec<String> = told.iter().take(NAMED_MAX).map(|one| one.path.display().to_string()).collect();

@@ -44,20 +44,26 @@ impl Court<'_> {
         }
         let mut weighed = self.hear(scene, Tree::Head)?;
         verdict.notes.extend(weighed.notes());
-        if scene.charge.phase == Phase::Refactor && !weighed.wrong.is_empty() {
-            let before = self.hear(scene, Tree::Base)?;
-            weighed.wrong.retain(|wrong| !before.wrong.iter().any(|known| known.index == wrong.index));
-        }
-        if weighed.wrong.is_empty() {
+        if weighed.wrong.is_empty() && weighed.absent.is_empty() {
             return Ok(());
         }
-        if scene.charge.phase == Phase::Green && !withheld.due {
+        let is_green = scene.charge.phase == Phase::Green;
+        if !is_green {
+            weighed = weighed.lost_since(&self.hear(scene, Tree::Base)?);
+        } else if !withheld.due {
             verdict.notes.push("tests of the list are still open; the examples are not owed yet".to_owned());
             return Ok(());
         }
-        let reasons = weighed.sentences().into_iter().map(|sentence| Reason::new(code, sentence)).collect();
-        // The tests are met, and what meets them may be built upon.
-        *verdict = Verdict { standing: verdict.standing, ..and_refused(verdict.clone(), reasons) };
+        let reasons = |sentences: Vec<String>| sentences.into_iter().map(|one| Reason::new(code, one)).collect();
+        let standing = verdict.standing;
+        if !weighed.wrong.is_empty() {
+            // The tests are met, and what meets them may be built upon.
+            *verdict = Verdict { standing, ..and_refused(verdict.clone(), reasons(weighed.sentences())) };
+        } else if !weighed.absent.is_empty() {
+            // Whoever wrote the code cannot know where the examples look for it.
+            let notes = verdict.notes.clone();
+            *verdict = Verdict { standing, notes, ..Verdict::undecided_all(reasons(weighed.doubts())) };
+        }
         Ok(())
     }
 

@@ -15,6 +15,9 @@ const MARGIN: &str = "           ";
 /// Where the sentences of a phase stand.
 const SENTENCES: &str = "                         ";
 
+/// Notes beside an accepted verdict.
+const NOTES_MAX: usize = 3;
+
 /// What is said about a line of the journal; empty when it is not worth a line.
 pub fn moment(line: &Line, state: &State) -> String {
     match &line.body {
@@ -119,8 +122,11 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
             text.push_str(&indent(PLAIN, "", &sentence));
         }
     }
-    if verdict.decision != Decision::Accepted {
-        text.extend(verdict.notes.iter().map(|note| indent(PLAIN, "", note)));
+    // What was refused or is to be decided is read in full; beside good news a few words will do.
+    let most = if verdict.decision == Decision::Accepted { NOTES_MAX } else { verdict.notes.len() };
+    text.extend(verdict.notes.iter().take(most).map(|note| indent(PLAIN, "", note)));
+    if verdict.notes.len() > most {
+        text.push_str(&indent(QUIET, "", &format!("{} more: redgreen why", verdict.notes.len() - most)));
     }
     text
 }

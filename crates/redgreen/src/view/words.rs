@@ -1,8 +1,8 @@
 //! The words of each verb's answer: what happened, the evidence, the next command.
 
-use redgreen_core::agent::Trouble;
+use redgreen_core::agent::{Cost, Trouble};
 use redgreen_core::event::Outcome;
-use redgreen_core::policy::dollars;
+use redgreen_core::policy::{Spent, dollars};
 
 use super::{BAD, DOUBT, GOOD, HINT, QUIET, STRONG, paint};
 use crate::failure::Failure;
@@ -103,16 +103,30 @@ pub fn date(seconds: i64) -> String {
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-pub fn cost(tokens: u64, microdollars: u64, unknown_turns: u32) -> String {
+/// What a run has cost; what is unknown is said to be.
+pub fn cost(spent: &Spent) -> String {
     let mut parts = Vec::new();
-    if tokens > 0 {
-        parts.push(format!("{tokens} tokens"));
+    if spent.tokens > 0 && spent.requests > 0 {
+        let Spent { tokens, input, cached, output, .. } = spent;
+        parts.push(format!("{tokens} tokens ({input} sent, {cached} cached, {output} received)"));
+    } else if spent.tokens > 0 {
+        parts.push(format!("{} tokens", spent.tokens));
     }
-    if microdollars > 0 {
-        parts.push(dollars(microdollars));
+    if spent.microdollars > 0 {
+        parts.push(dollars(spent.microdollars));
     }
-    if unknown_turns > 0 {
-        parts.push(format!("{} of unknown cost", count(unknown_turns as usize, "turn")));
+    if spent.unpriced_turns > 0 {
+        parts.push(format!("price of {} unknown", count(spent.unpriced_turns as usize, "turn")));
+    }
+    if spent.unknown_turns > 0 {
+        parts.push(format!("{} of unknown cost", count(spent.unknown_turns as usize, "turn")));
     }
     parts.join(", ")
+}
+
+/// What a turn has cost so far, on the line of what it does.
+pub(super) fn cost_so_far(cost: &Cost) -> String {
+    let tokens = cost.tokens.map(|tokens| format!("{tokens} tokens"));
+    let price = cost.microdollars.filter(|price| *price > 0).map(dollars);
+    tokens.into_iter().chain(price).collect::<Vec<_>>().join(", ")
 }

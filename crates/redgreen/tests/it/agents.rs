@@ -111,7 +111,7 @@ fn claude_over_acp() {
 
 #[test]
 fn aider() {
-    slowly("aider", "aider", &["--model", "openai/mock-model"]);
+    slowly("aider:openai/mock-model", "aider", &[]);
 }
 
 #[test]
@@ -121,5 +121,5 @@ fn opencode() {
 
 #[test]
 fn gemini() {
-    slowly("gemini", "gemini", &["--model", "gemini-2.5-pro"]);
+    slowly("gemini:gemini-2.5-pro", "gemini", &[]);
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use redgreen_core::framework::{FRAMEWORKS, command};
 use redgreen_core::handoff::Handoff;
+use redgreen_core::model::price::prices;
+use redgreen_core::model::provider::PROVIDERS;
 use redgreen_core::verdict::{Side, VOCABULARY};
 
 fn page(name: &str) -> String {
@@ -88,4 +90,40 @@ fn the_table_of_agents_is_that_of_the_program() {
         .collect();
     let known = redgreen::config::agents::table().unwrap();
     assert_eq!(shown, known.iter().map(|(name, row)| (name.clone(), row.title.clone())).collect());
+}
+
+#[test]
+fn the_tables_of_models_are_the_programs() {
+    let page = page("models.md");
+    let (providers, prices_shown) = page.split_once("## Cost").unwrap();
+    let rows = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.starts_with("| `")).map(str::to_owned).collect()
+    };
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ");
+    let known = PROVIDERS.iter().map(|known| {
+        let wire = serde_json::to_value(known.wire).unwrap();
+        let other = known.base_variable.map(|name| format!("`{name}`")).unwrap_or_default();
+        let cells = [
+            quoted(&[known.name]),
+            quoted(known.models),
+            quoted(&[wire.as_str().unwrap()]),
+            quoted(&[known.base]),
+            other,
+            quoted(known.keys),
+        ];
+        cells.iter().fold("|".to_owned(), |row, cell| {
+            let space = if cell.is_empty() { "" } else { " " };
+            format!("{row}{space}{cell} |")
+        })
+    });
+    assert_eq!(rows(providers), known.collect::<Vec<_>>());
+    let dollars = |price: u64| {
+        let text = format!("{}.{:06}", price / 1_000_000, price % 1_000_000);
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    let known = prices().map(|(model, price)| {
+        let cells = [price.input, price.output, price.cache_read, price.cache_write].map(dollars);
+        format!("| `{model}` | {} |", cells.join(" | "))
+    });
+    assert_eq!(rows(prices_shown), known.collect::<Vec<_>>());
 }

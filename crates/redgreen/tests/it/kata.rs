@@ -90,6 +90,10 @@ impl Kata {
             time_limit: MINUTE,
             allowance: Budget::default(),
             desk: self.folder.path(),
+            report: None,
+            changes: &|| Ok(String::new()),
+            repository: self.folder.path(),
+            private: self.folder.path(),
             stop: &Stop::default(),
             live: &mut |_| {},
         })?;

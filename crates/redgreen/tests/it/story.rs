@@ -3,6 +3,7 @@
 mod agents;
 mod bad_input;
 mod beside;
+mod built_in;
 mod command;
 mod contest;
 mod cost;

@@ -97,6 +97,7 @@ impl Story {
             "slow" => turn(failed(Failure::Timeout), &holds),
             "crashes" => turn(failed(Failure::Crash), "debris"),
             "unusable" => turn(failed(Failure::Unusable), &holds),
+            "broke" => turn(failed(Failure::Budget), "half"),
             "ok" => accepted(phase),
             "finished" => finished(),
             "silent" => ruled(Code::PlanNoAnswer, None),
@@ -240,6 +241,7 @@ fn every_row_of_the_recovery_table() {
         (format!("{plan} crashes"), "ask=test restore=tree1 pause=1000 ask=test"),
         // Trying again cannot help.
         (format!("{plan} unusable resume"), "ask=test leave=agent-unusable prepare ask=test"),
+        (format!("{plan} broke resume"), "ask=test leave=budget-spent prepare ask=test"),
         ("unusable-suite | resume usable".to_owned(), "prepare measure ask=test-list"),
     ] {
         check(&words, told);

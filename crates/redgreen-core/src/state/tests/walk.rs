@@ -10,8 +10,13 @@ use crate::policy::Budget;
 
 /// A walk that gets here has lost count of something.
 const STATES_MAX: usize = 60_000;
-const FAILURES: [Failure; 4] =
-    [Failure::RateLimit { retry_after_ms: Some(5) }, Failure::Timeout, Failure::Crash, Failure::Unusable];
+const FAILURES: [Failure; 5] = [
+    Failure::RateLimit { retry_after_ms: Some(5) },
+    Failure::Timeout,
+    Failure::Crash,
+    Failure::Unusable,
+    Failure::Budget,
+];
 
 #[derive(Clone)]
 struct Place {
@@ -72,6 +77,7 @@ fn every_reachable_state_is_sound() {
         "working: contested",
         "working: linting",
         "working: restoring",
+        "working: spent",
         "working: diagnosing",
         "working: recording",
         "working: committing",
@@ -465,8 +471,11 @@ fn check_resumed(before: &Step, was: &State, resumed: &State) {
             | Outcome::Aborted
             | Outcome::Waiting
             | Outcome::MergeBlocked { .. }
-            | Outcome::BudgetSpent { .. }
             | Outcome::Interrupted => assert_eq!(now, *before),
+            // A turn that was cut short goes on, if there is money for it.
+            Outcome::BudgetSpent { .. } => {
+                assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
+            }
         },
         Step::Measure
         | Step::Pause { .. }

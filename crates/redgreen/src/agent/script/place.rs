@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::agent::place::stays;
+
 /// What is wrong with a path of `write`, `append`, `edit` or `delete`, as far as its letters tell.
 pub(super) fn fault(path: &Path) -> Option<&'static str> {
     let has = |wanted: fn(&Component<'_>) -> bool| path.components().any(|part| wanted(&part));
@@ -36,16 +38,4 @@ pub(super) fn entry_inside(worktree: &Path, path: &Path) -> Result<PathBuf, Stri
     let full = worktree.join(path);
     stays(worktree, full.parent().unwrap_or(worktree))?;
     Ok(full)
-}
-
-/// Follows the links of the part of `full` that exists already.
-fn stays(worktree: &Path, full: &Path) -> Result<(), String> {
-    let real = |path: &Path| path.canonicalize().map_err(|error| format!("the path leads nowhere: {error}"));
-    // `symlink_metadata` and not `exists`, which overlooks a link to a file that is yet to be created.
-    let existing = full.ancestors().find(|part| part.symlink_metadata().is_ok());
-    if real(existing.unwrap_or(worktree))?.starts_with(real(worktree)?) {
-        Ok(())
-    } else {
-        Err("the path leaves the worktree through a link".to_owned())
-    }
 }

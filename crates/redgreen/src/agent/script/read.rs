@@ -61,7 +61,11 @@ fn entry(read: &mut Reader<'_>, role: Role, value: &Value<'_>) -> Option<Entry> 
     let note = read.string(table, "note");
     let list = read.list(table, "do", "a list of actions");
     let actions: Vec<_> = list.iter().filter_map(|action| verbs::action(read, action)).collect();
-    let cost = Cost { tokens: read.count(table, "tokens"), microdollars: read.microdollars(table, "dollars") };
+    let cost = Cost {
+        tokens: read.count(table, "tokens"),
+        microdollars: read.microdollars(table, "dollars"),
+        ..Cost::default()
+    };
     check_ends(read, role, value, table, &actions);
     Some(Entry { note, actions, end: end(read, table), cost })
 }
@@ -116,12 +120,13 @@ fn fail(read: &mut Reader<'_>, table: &DeTable<'_>) -> Option<End> {
     let message = read.words(fail, "message").unwrap_or_else(|| DEFAULT_FAILURE.to_owned());
     let retry_after = read.seconds(fail, "retry-after");
     let retry_after_ms = retry_after.and_then(|time| u64::try_from(time.as_millis()).ok());
-    let expected = "\"rate-limit\", \"timeout\", \"crash\" or \"unusable\"";
+    let expected = "\"rate-limit\", \"timeout\", \"crash\", \"unusable\" or \"budget\"";
     let failure = read.get(fail, "kind", expected, |value| match value.as_str()? {
         "rate-limit" => Some(Ended::RateLimit { retry_after_ms }),
         "timeout" => Some(Ended::Timeout),
         "crash" => Some(Ended::Crash),
         "unusable" => Some(Ended::Unusable),
+        "budget" => Some(Ended::Budget),
         _ => None,
     })?;
     if let (Some((key, _)), false) = (fail.get_key_value("retry-after"), matches!(failure, Ended::RateLimit { .. })) {

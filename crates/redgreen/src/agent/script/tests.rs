@@ -41,7 +41,20 @@ fn orders<'a>(
     stop: &'a Stop,
     live: &'a mut dyn FnMut(&Said),
 ) -> Orders<'a> {
-    Orders { assignment, worktree, env, time_limit, allowance: Budget::default(), desk: worktree, stop, live }
+    Orders {
+        assignment,
+        worktree,
+        env,
+        time_limit,
+        allowance: Budget::default(),
+        desk: worktree,
+        report: None,
+        changes: &|| Ok(String::new()),
+        repository: worktree,
+        private: worktree,
+        stop,
+        live,
+    }
 }
 
 fn take(script: &str, role: Role, turn: u32, worktree: &Path, limit: Duration) -> Taken {

@@ -44,6 +44,10 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
             time_limit: LIMIT,
             allowance: Budget::default(),
             desk: &desk,
+            report: None,
+            changes: &|| Ok(String::new()),
+            repository: &git.common_dir,
+            private: &git.common_dir.join("redgreen"),
             stop,
             live: &mut |_| {},
         })?;

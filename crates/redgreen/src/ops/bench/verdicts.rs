@@ -2,14 +2,15 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use super::suites::write;
-use super::{LIMITS, Length, Measure, in_turns};
+use super::{LIMITS, Length, Measure};
 use crate::config::Environment;
 use crate::git::Git;
-use crate::process::{Program, Stop};
+use crate::process::{Program, Stop, Whose, cpu_time};
 
 /// Tests of the old suite, each of which takes its share of the time.
 const TESTS: usize = 10;
@@ -39,14 +40,69 @@ pub(super) fn measures(
         let root = folder.join(format!("verdict-{seconds}"));
         let ours = ours.clone().arg("-C").arg(&root).cwd(&root).env("REDGREEN_WORKTREES", folder.join("rooms"));
         prepare(&root, seconds, &ours, stop)?;
-        let judge = ours.args(["judge", "green"]);
-        let medians = in_turns(&[judge, python.clone().args(["-m", "pytest", "-q"]).cwd(&root)], turns, stop)?;
-        if let [own, bare] = medians.as_slice() {
-            let name = format!("a GREEN verdict, suite of {seconds} s");
-            measures.push(Measure::new(name, *own).against("one bare run", *bare));
-        }
+        let judge = ours.args(["judge", "green", "--json"]);
+        let bare = python.clone().args(["-m", "pytest", "-q"]).cwd(&root);
+        measures.extend(compare(&format!("a GREEN verdict, suite of {seconds} s"), &judge, &bare, turns, stop)?);
     }
     Ok(measures)
+}
+
+/// One verdict beside one bare run.
+struct Turn {
+    judged: Sample,
+    bare: Sample,
+    /// Milliseconds of ours, as the verdict says.
+    own: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Sample {
+    wall: f64,
+    /// Absent where the system does not tell.
+    work: Option<f64>,
+}
+
+/// Both take turns, and each verdict is held against the bare run next to it: a machine that is busy is so for both.
+fn compare(name: &str, judge: &Program, bare: &Program, turns: usize, stop: &Stop) -> Result<Vec<Measure>> {
+    let mut all = Vec::new();
+    for _ in 0..turns {
+        let (bare, _) = sample(bare, stop)?;
+        let (judged, said) = sample(judge, stop)?;
+        let said: serde_json::Value = serde_json::from_slice(&said).context("read a verdict")?;
+        all.push(Turn { judged, bare, own: said["ownMs"].as_f64().unwrap_or_default() });
+    }
+    let of = |value: &dyn Fn(&Turn) -> Option<f64>| median(all.iter().filter_map(value).collect());
+    let mut measures = Vec::new();
+    let ratio = of(&|turn| Some(turn.judged.wall / turn.bare.wall));
+    let wall = (of(&|turn| Some(turn.judged.wall)), of(&|turn| Some(turn.bare.wall)));
+    measures.extend(paired(name.to_owned(), wall, ratio));
+    let ratio = of(&|turn| Some(turn.judged.work? / turn.bare.work?));
+    let work = (of(&|turn| turn.judged.work), of(&|turn| turn.bare.work));
+    measures.extend(paired(format!("{name}: CPU"), work, ratio));
+    measures.extend(of(&|turn| Some(turn.own)).map(|own| Measure::new(format!("{name}: our own time"), own)));
+    Ok(measures)
+}
+
+fn paired(name: String, (own, bare): (Option<f64>, Option<f64>), ratio: Option<f64>) -> Option<Measure> {
+    let mut measure = Measure::new(name, own?).against("one bare run", bare?);
+    if let Some(against) = measure.against.first_mut() {
+        against.ratio = ratio?;
+    }
+    Some(measure)
+}
+
+fn sample(program: &Program, stop: &Stop) -> Result<(Sample, Vec<u8>)> {
+    let before = cpu_time(Whose::Children);
+    let output = program.output(LIMITS, stop)?;
+    ensure!(output.success(), "{}: {}", program.line(), output.stderr_text().trim());
+    let work = cpu_time(Whose::Children).zip(before).map(|(after, before)| after.saturating_sub(before));
+    let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
+    Ok((Sample { wall: ms(output.wall), work: work.map(ms) }, output.stdout))
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 /// A repository with an old suite, an accepted RED and a GREEN on top.

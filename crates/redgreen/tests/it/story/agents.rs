@@ -171,13 +171,13 @@ fn agents_says_who_is_here_and_what_the_others_need() {
     program("qwen", &format!("exec python {} acp", story.place("home/fake.py").display()));
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let path = format!("{}:{}", bin.display(), String::from_utf8(path).unwrap());
-    let story = story.env("PATH", &path).env("ANTHROPIC_API_KEY", "k");
+    let story = story.env("PATH", &path).env("CLAUDE_CODE_OAUTH_TOKEN", "k");
     let answer = story.redgreen("--json agents").exits(0).json();
     let agent =
         |name: &str| answer["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == name).unwrap().clone();
     assert_eq!(answer["first"], "claude");
     assert_eq!(agent("claude")["version"], "2.1.0 (Claude Code)");
-    assert_eq!(agent("claude")["login"], "ANTHROPIC_API_KEY");
+    assert_eq!(agent("claude")["login"], "CLAUDE_CODE_OAUTH_TOKEN");
     assert_eq!(agent("codex")["trouble"], "--version ended with exit 3");
     assert_eq!(agent("codex")["next"], "codex login");
     assert_eq!((&agent("qwen")["version"], &agent("qwen")["speaks"]), (&"fake 1 ACP 1".into(), &"acp".into()));
@@ -194,5 +194,5 @@ fn an_agent_that_is_not_there_is_named_with_the_way_to_get_it() {
     let bare = Story::new().env("PATH", path.trim());
     bare.redgreen("run --agent aider \"x\"").exits(4).says("is not installed").says("pip install aider-chat");
     story.redgreen("run --agent nobody \"x\"").exits(2).says("there is no agent \"nobody\"").says("claude");
-    bare.redgreen("run \"x\"").exits(2).says("no agent is named, and none was found").says("redgreen demo");
+    bare.redgreen("run \"x\"").exits(2).says("no agent is named").says("redgreen demo");
 }

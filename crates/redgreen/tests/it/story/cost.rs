@@ -60,6 +60,8 @@ fn the_bench_measures_and_compares() {
     }
     let reading = measures.iter().find(|measure| measure["name"] == "JUnit XML, tiny cases").unwrap();
     assert!(reading["megabytesPerSecond"].is_f64(), "{reading}");
+    let turn = measures.iter().find(|measure| measure["name"] == "a turn of four requests").unwrap();
+    assert!(turn["requests"] == 4 && turn["bytesSent"].as_u64() < Some(12_000), "{turn}");
     assert_eq!(fs::read_dir(&story.root).unwrap().count(), 0, "the bench left something behind");
 }
 

@@ -47,8 +47,19 @@ fn code_meets_the_examples_and_a_refactoring_keeps_them() {
     story.redgreen("judge green --examples @examples.toml").exits(0).says("2 of 2 withheld examples are met");
     story.script("other.toml", "[[examples]]\ncall = \"src/lib.rs:to_roman\"\ngives = 1\n");
     story.redgreen("judge green --examples @other.toml").exits(0).says("nobody here can call src/lib.rs:to_roman");
+    story.script("lost.toml", "[[examples]]\ncall = \"numerals:to_roman\"\nargs = [1]\ngives = \"I\"\n");
+    story.redgreen("judge green --examples @lost.toml").exits(3).says("which is not where they say");
     story.file("roman.py", &CODE.replace("'I' * number", "'I' * min(number, 3)")).commit("refactor");
     story.redgreen("judge refactor --examples @examples.toml").exits(1).says("refactor.behaviour: a withheld example");
+}
+
+#[test]
+fn a_refactoring_keeps_what_the_examples_call() {
+    let story = judged(&format!("{CODE}\n\ndef spare(number):\n    return number\n"));
+    story.script("spare.toml", "[[examples]]\ncall = \"roman:spare\"\nargs = [1]\ngives = 1\n");
+    story.redgreen("judge green --examples @spare.toml").exits(0);
+    story.file("roman.py", CODE).commit("refactor");
+    story.redgreen("judge refactor --examples @spare.toml").exits(1).says("a withheld example of `spare` failed");
 }
 
 #[test]

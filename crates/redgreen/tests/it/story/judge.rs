@@ -138,6 +138,9 @@ fn a_refactoring_keeps_what_is_asked_and_what_is_answered() {
     check(green, "refactor", &[("tests/test_roman.py", fewer)], "refused", "refactor.tests_weakened");
     let other = CODE.replace("(10, \"X\")", "(10, \"Z\")");
     check(green, "refactor", &[("roman.py", &other)], "refused", "refactor.behaviour");
+    let gone = [("roman.py", "SIGNS = \"IVX\"\n"), ("tests/test_roman.py", "")];
+    check(green, "refactor", &gone, "undecided", "refactor.public_removed");
+    check(green, "refactor", &[("tests/test_roman.py", "")], "refused", "refactor.tests_weakened");
     let hidden = CODE.replace("    return out", "    return out  # pragma: no cover");
     check(green, "refactor", &[("roman.py", &hidden)], "refused", "refactor.config_changed");
 }

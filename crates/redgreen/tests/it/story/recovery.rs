@@ -298,6 +298,36 @@ next = { description = "adds", test-file = "test_add.py", impl-file = "calc.py" 
 }
 
 #[test]
+fn what_set_up_made_is_in_the_clean_room_as_it_was_made() {
+    let make = |number: u8| format!(r#"{{ shell = "mkdir -p build && echo N = {number} > build/made.py" }}"#);
+    let code = write("calc.py", GOOD_CODE);
+    let story = story(&[
+        PLAN,
+        // Made once more, and the same.
+        &turn("red", &format!("{}, {}", write("test_add.py", GOOD_TEST), make(3))),
+        &turn("green", &format!("{code}, {}, {}", make(4), write("build/more.py", "M = 1\n"))),
+        &turn("green", &format!("{code}, {}", make(3))),
+        DONE,
+    ]);
+    story.file(".gitignore", "__pycache__/\nbuild/\n");
+    story.file(
+        "redgreen.toml",
+        "backoff = 0.0\n[worktree]\nsetup = [\"mkdir -p build && echo N = 3 > build/made.py\"]\n",
+    );
+    let test = "import pathlib\nimport sys\n\nsys.path.insert(0, \"build\")\n\n\ndef test_made():\n    import made\n\n    \
+                assert made.N == 3\n    assert not pathlib.Path(\"build/more.py\").exists()\n    \
+                pathlib.Path(\"build/own.txt\").write_text(\"mine\")\n";
+    story.file("test_made.py", test);
+    story.commit("code is generated");
+    story
+        .redgreen(RUN)
+        .exits(3)
+        .says("1 passed")
+        .says("[environment.changed]")
+        .says("build/made.py is not what it was");
+}
+
+#[test]
 fn what_failed_before_is_not_blamed_on_the_run() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
     story.file(

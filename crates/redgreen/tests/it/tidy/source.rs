@@ -8,6 +8,7 @@ const MAIN_LINES_MAX: usize = 29;
 /// All that the pure crate may link: data in, data out. A parser is text in, tree out.
 const CORE_DEPENDENCIES: &[&str] = &[
     "quick-xml",
+    "schemars",
     "serde",
     "serde_json",
     "toml",

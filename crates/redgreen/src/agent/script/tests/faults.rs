@@ -76,7 +76,7 @@ fn the_end_of_a_turn() {
     );
     check(
         "[[red]]\nfail = { kind = \"tired\" }\n",
-        &["2:17: \"kind\" must be \"rate-limit\", \"timeout\", \"crash\" or \"unusable\", not \"tired\""],
+        &["2:17: \"kind\" must be \"rate-limit\", \"timeout\", \"crash\", \"unusable\" or \"budget\", not \"tired\""],
     );
     check("[[red]]\nfail = { message = \"x\" }\n", &["2:8: \"fail\" needs \"kind\""]);
     check(

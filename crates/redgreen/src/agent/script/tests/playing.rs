@@ -278,7 +278,7 @@ done = true
     }
     let first = take(SCRIPT, Role::Test, 0, &place.worktree(), LIMIT);
     assert_eq!(first.transcript, "# first\nhello\nanswer: one\n");
-    assert_eq!(first.cost, Cost { tokens: Some(12), microdollars: Some(20_000) });
+    assert_eq!(first.cost, Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
     let second = take(SCRIPT, Role::Test, 1, &place.worktree(), LIMIT);
     let failure = Ended::RateLimit { retry_after_ms: Some(2500) };
     assert_eq!(second.turn, Turn::Failed { failure, message: "slow down".to_owned() });

@@ -1,0 +1,106 @@
+//! Anthropic's Messages: what is sent, and what is made of what comes.
+
+use serde_json::json;
+
+use super::super::wire::Wire;
+use super::super::wire::tests::{encoded, hear};
+
+pub(in crate::model) const WHOLE: &[&str] = &[
+    r#"{"type":"message_start","message":{"id":"msg_1","content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":5,"cache_creation_input_tokens":3,"output_tokens":1}}}"#,
+    r#"{"type":"ping"}"#,
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"sig"}}"#,
+    r#"{"type":"content_block_stop","index":0}"#,
+    r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#,
+    r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"ok"}}"#,
+    r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"t1","name":"Read","input":{},"caller":{"type":"direct"}}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":""}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"path\":"}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":" \"a\"}"}}"#,
+    r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20}}"#,
+    r#"{"type":"message_stop"}"#,
+];
+
+#[test]
+fn the_prefix_is_marked_for_the_cache_and_results_stand_before_words() {
+    let cached = json!({"type": "ephemeral"});
+    assert_eq!(
+        encoded(Wire::Anthropic),
+        json!({
+            "model": "m", "max_tokens": 9, "stream": true,
+            "system": [{"type": "text", "text": "be brief", "cache_control": cached}],
+            "tools": [{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}],
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "go"}, {"type": "text", "text": "now"}]},
+                {"role": "assistant", "content": [
+                    {"secret": 1},
+                    {"type": "text", "text": "reading"},
+                    {"raw": 1},
+                    {"type": "tool_use", "id": "b", "name": "Read", "input": {}}]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "a", "content": "one"},
+                    {"type": "tool_result", "tool_use_id": "b", "content": "cut off", "is_error": true},
+                    {"type": "text", "text": "and then", "cache_control": cached}]},
+            ],
+        })
+    );
+}
+
+#[test]
+fn an_answer_is_put_together_from_its_pieces() {
+    assert_eq!(
+        hear(Wire::Anthropic, WHOLE),
+        r#"keep {"type":"thinking","thinking":"hm","signature":"sig"}; say "ok"; call t1 Read {"path":"a"}; ToolUse 10+5+3>20"#
+    );
+    assert_eq!(hear(Wire::Anthropic, &WHOLE[..WHOLE.len() - 1]), "Network: the answer broke off");
+}
+
+#[test]
+fn a_block_that_begins_again_and_again_is_one() {
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    let piece = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"la"}}"#;
+    let end = [r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#, r#"{"type":"message_stop"}"#];
+    assert_eq!(hear(Wire::Anthropic, &[start, piece, start, piece, end[0], end[1]]), r#"say "lala"; End 0+0+0>0"#);
+}
+
+#[track_caller]
+fn ending(delta: &str, expected: &str) {
+    let call = [
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"Read","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}"#,
+    ];
+    let last = format!(r#"{{"type":"message_delta","delta":{delta}}}"#);
+    let seen = hear(Wire::Anthropic, &[call[0], call[1], &last, r#"{"type":"message_stop"}"#]);
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn every_reason_to_stop_has_a_meaning() {
+    ending(r#"{"stop_reason":"tool_use"}"#, r#"call t Read {"a":1}; ToolUse 0+0+0>0"#);
+    ending(r#"{"stop_reason":"end_turn"}"#, r#"call t Read {"a":1}; ToolUse 0+0+0>0"#);
+    ending(r#"{"stop_reason":"pause_turn"}"#, r#"call t Read {"a":1}; Pause 0+0+0>0"#);
+    // A call that looks whole is not to be run in these.
+    ending(r#"{"stop_reason":"news"}"#, r#"call t Read "{\"a\":1}"; Other { word: "news" } 0+0+0>0"#);
+    ending(r#"{"stop_reason":"max_tokens"}"#, r#"call t Read "{\"a\":1}"; MaxTokens 0+0+0>0"#);
+    ending(r#"{"stop_reason":"model_context_window_exceeded"}"#, r#"call t Read "{\"a\":1}"; ContextFull 0+0+0>0"#);
+    ending(
+        r#"{"stop_reason":"refusal","stop_details":{"category":"cyber","explanation":null}}"#,
+        r#"call t Read "{\"a\":1}"; Refusal { why: "cyber" } 0+0+0>0"#,
+    );
+    ending(r#"{"stop_reason":null}"#, "Server: the answer makes no sense: it does not say why it stopped");
+}
+
+#[test]
+fn an_error_event_is_the_status_it_stands_for() {
+    for (kind, expected) in [
+        ("overloaded_error", "Overloaded: x"),
+        ("rate_limit_error", "RateLimit: x"),
+        ("api_error", "Server: x"),
+        ("authentication_error", "Auth: x"),
+        ("news_error", "Server: x"),
+    ] {
+        let event = format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"x"}}}}"#);
+        assert_eq!(hear(Wire::Anthropic, &[WHOLE[0], &event]), expected);
+    }
+}

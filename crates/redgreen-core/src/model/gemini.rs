@@ -1,0 +1,159 @@
+//! Google's generateContent, streamed.
+
+use serde_json::{Map, Value, json};
+
+use super::fault::{broken_off, stream_fault};
+use super::wire::{Dialect, Measure, Role, as_object, at, is_own_id, list_at, number, object, own_id, text_of, turns};
+use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
+
+/// The body; the model's name is in the address.
+pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
+    let mut body = Map::new();
+    if !request.system.is_empty() {
+        body.insert("systemInstruction".into(), json!({"parts": [{"text": request.system}]}));
+    }
+    if !request.tools.is_empty() {
+        let tools: Vec<Value> = request
+            .tools
+            .iter()
+            .map(|tool| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.input}))
+            .collect();
+        body.insert("tools".into(), json!([{"functionDeclarations": tools}]));
+    }
+    body.insert("generationConfig".into(), json!({"maxOutputTokens": request.max_tokens}));
+    let contents: Vec<Value> = turns(&request.messages)
+        .iter()
+        .map(|(role, blocks)| {
+            let role = match role {
+                Role::User => "user",
+                Role::Assistant => "model",
+            };
+            json!({"role": role, "parts": blocks.iter().map(|block| part(block)).collect::<Vec<_>>()})
+        })
+        .collect();
+    body.insert("contents".into(), contents.into());
+    body.into()
+}
+
+fn part(block: &Block) -> Value {
+    match block {
+        Block::Text { text } => json!({"text": text}),
+        Block::ToolUse { raw, .. } if raw.is_object() => raw.clone(),
+        Block::ToolUse { name, input, .. } => json!({"functionCall": {"name": name, "args": as_object(input)}}),
+        Block::ToolResult { id, name, text, is_error } => {
+            let key = if *is_error { "error" } else { "output" };
+            let mut response = json!({"name": name, "response": {key: text}});
+            // A call without an id wants an answer without one.
+            if let (false, Some(fields)) = (is_own_id(id), response.as_object_mut()) {
+                fields.insert("id".to_owned(), id.clone().into());
+            }
+            json!({"functionResponse": response})
+        }
+        Block::Opaque { raw } => raw.clone(),
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Decoder {
+    blocks: Vec<Block>,
+    usage: Usage,
+    stop: Option<Stop>,
+    measure: Measure,
+}
+
+impl Decoder {
+    pub fn event(&mut self, _name: &str, data: &str) -> Result<Vec<Delta>, Fault> {
+        let data = object(data)?;
+        if let Some(fault) = stream_fault(&data) {
+            return Err(fault);
+        }
+        let mut deltas = Vec::new();
+        let candidate = at(&data, "/candidates/0");
+        for part in list_at(candidate, "/content/parts") {
+            deltas.extend(self.part(part)?);
+        }
+        if let Some(word) = at(candidate, "/finishReason").as_str() {
+            self.stop = Some(stop(word, text_of(candidate, "finishMessage")));
+        } else if let Some(why) = at(&data, "/promptFeedback/blockReason").as_str() {
+            self.stop = Some(Stop::Refusal { why: format!("the request was blocked: {why}") });
+        }
+        if let Some(usage) = data.get("usageMetadata") {
+            self.usage = count(usage);
+            deltas.push(Delta::Usage(self.usage));
+        }
+        Ok(deltas)
+    }
+
+    /// Only the end of the stream tells.
+    pub fn is_done(&self) -> bool {
+        false
+    }
+
+    pub fn finish(self) -> Result<Reply, Fault> {
+        let stop = self.stop.ok_or_else(broken_off)?;
+        Ok(Reply { blocks: self.blocks, stop, usage: self.usage })
+    }
+
+    fn part(&mut self, part: &Value) -> Result<Vec<Delta>, Fault> {
+        let signature = part.get("thoughtSignature");
+        if let Some(call) = part.get("functionCall") {
+            let name = text_of(call, "name").to_owned();
+            let id = text_of(call, "id");
+            let calls = self.blocks.iter().filter(|block| matches!(block, Block::ToolUse { .. })).count();
+            let id = if id.is_empty() { own_id(calls) } else { id.to_owned() };
+            let input = call.get("args").filter(|args| !args.is_null()).cloned().unwrap_or_else(|| json!({}));
+            let block = Block::ToolUse { id, name: name.clone(), input, raw: part.clone() };
+            self.measure.push(&mut self.blocks, block)?;
+            return Ok(vec![Delta::ToolUse(name)]);
+        }
+        let Some(words) = part.get("text").and_then(Value::as_str) else {
+            self.measure.push(&mut self.blocks, Block::Opaque { raw: part.clone() })?;
+            return Ok(Vec::new());
+        };
+        if at(part, "/thought") == true {
+            self.measure.push(&mut self.blocks, Block::Opaque { raw: part.clone() })?;
+            return Ok(vec![Delta::Thinking(words.to_owned())]);
+        }
+        match self.blocks.last_mut() {
+            Some(Block::Text { text }) => self.measure.add(text, words)?,
+            _ => {
+                let mut text = String::new();
+                self.measure.add(&mut text, words)?;
+                self.measure.push(&mut self.blocks, Block::Text { text })?;
+            }
+        }
+        if let Some(signature) = signature {
+            let raw = json!({"text": "", "thoughtSignature": signature});
+            self.measure.push(&mut self.blocks, Block::Opaque { raw })?;
+        }
+        Ok(if words.is_empty() { Vec::new() } else { vec![Delta::Text(words.to_owned())] })
+    }
+}
+
+fn stop(word: &str, message: &str) -> Stop {
+    match word {
+        "STOP" => Stop::End,
+        // Not Google's own word.
+        "FUNCTION_CALL" => Stop::ToolUse,
+        "MAX_TOKENS" => Stop::MaxTokens,
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" => {
+            Stop::Refusal { why: if message.is_empty() { word.to_owned() } else { message.to_owned() } }
+        }
+        other => Stop::Other { word: other.to_owned() },
+    }
+}
+
+/// What was sent includes what was cached; what was thought is paid for as well.
+fn count(usage: &Value) -> Usage {
+    let cache_read = number(at(usage, "/cachedContentTokenCount"));
+    let sent = number(at(usage, "/promptTokenCount")) + number(at(usage, "/toolUsePromptTokenCount"));
+    Usage {
+        input: sent.saturating_sub(cache_read),
+        output: number(at(usage, "/candidatesTokenCount")) + number(at(usage, "/thoughtsTokenCount")),
+        cache_read,
+        cache_write: 0,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

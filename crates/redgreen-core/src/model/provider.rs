@@ -1,0 +1,332 @@
+//! Who serves which model, where, and with whose key. A model nobody is known to serve is an error, never a guess.
+
+use std::fmt;
+
+use super::wire::{Dialect, Wire};
+
+/// A provider we know by name.
+#[derive(Debug)]
+pub struct Known {
+    pub name: &'static str,
+    pub base: &'static str,
+    /// The variables that may hold its key, the first that is set wins.
+    pub keys: &'static [&'static str],
+    /// The variable that may hold another address.
+    pub base_variable: Option<&'static str>,
+    pub wire: Wire,
+    /// How the names of its models begin.
+    pub models: &'static [&'static str],
+    /// It works without a key.
+    pub is_local: bool,
+}
+
+pub const PROVIDERS: &[Known] = &[
+    Known {
+        name: "anthropic",
+        base: "https://api.anthropic.com",
+        keys: &["ANTHROPIC_API_KEY"],
+        base_variable: Some("ANTHROPIC_BASE_URL"),
+        wire: Wire::Anthropic,
+        models: &["claude-"],
+        is_local: false,
+    },
+    Known {
+        name: OPENAI,
+        base: "https://api.openai.com/v1",
+        keys: &["OPENAI_API_KEY"],
+        base_variable: Some("OPENAI_BASE_URL"),
+        wire: Wire::Responses,
+        models: &["gpt-", "o1", "o3", "o4", "codex-"],
+        is_local: false,
+    },
+    Known {
+        name: "gemini",
+        base: "https://generativelanguage.googleapis.com",
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        base_variable: Some("GOOGLE_GEMINI_BASE_URL"),
+        wire: Wire::Gemini,
+        models: &["gemini-"],
+        is_local: false,
+    },
+    Known {
+        name: "deepseek",
+        base: "https://api.deepseek.com",
+        keys: &["DEEPSEEK_API_KEY"],
+        base_variable: None,
+        wire: Wire::Chat,
+        models: &["deepseek-"],
+        is_local: false,
+    },
+    Known {
+        name: "openrouter",
+        base: "https://openrouter.ai/api/v1",
+        keys: &["OPENROUTER_API_KEY"],
+        base_variable: None,
+        wire: Wire::Chat,
+        models: &[],
+        is_local: false,
+    },
+    local(OLLAMA, "http://127.0.0.1:11434/v1", &[], Some("OLLAMA_HOST")),
+    local("lmstudio", "http://127.0.0.1:1234/v1", &[], None),
+    local("vllm", "http://127.0.0.1:8000/v1", &["VLLM_API_KEY"], None),
+    local("llamacpp", "http://127.0.0.1:8080/v1", &["LLAMA_API_KEY"], None),
+];
+/// The key for an address that is not a provider's own. No provider's key is ever sent to one that a project names.
+pub const OTHER_KEY: &str = "REDGREEN_API_KEY";
+
+const OPENAI: &str = "openai";
+const OLLAMA: &str = "ollama";
+const OLLAMA_PORT: u16 = 11434;
+
+const fn local(
+    name: &'static str,
+    base: &'static str,
+    keys: &'static [&'static str],
+    base_variable: Option<&'static str>,
+) -> Known {
+    Known { name, base, keys, base_variable, wire: Wire::Chat, models: &[], is_local: true }
+}
+
+/// What somebody said about where a model is served.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    pub provider: Option<String>,
+    /// An address of their own.
+    pub base: Option<String>,
+    pub wire: Option<Wire>,
+}
+
+/// Where a model is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// Its name, or the address where it has none.
+    pub name: String,
+    pub base: String,
+    /// The model as the provider calls it.
+    pub model: String,
+    pub keys: &'static [&'static str],
+    pub needs_key: bool,
+    pub dialect: Dialect,
+}
+
+/// Why it is not known where a model is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoProvider {
+    /// Its name does not tell.
+    Unplaced {
+        model: String,
+    },
+    /// There is no provider of this name.
+    Unknown {
+        provider: String,
+    },
+    NoModel,
+    /// An address that is none.
+    BadBase {
+        base: String,
+    },
+}
+
+/// The provider of a model: by the wish, by a prefix such as `ollama/` or `ollama:`, by how its name begins.
+/// `variable` tells what the environment says.
+pub fn provider_of(
+    model: &str,
+    wish: &Wish,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Provider, NoProvider> {
+    let model = model.trim();
+    if model.is_empty() {
+        return Err(NoProvider::NoModel);
+    }
+    if let Some(base) = &wish.base {
+        return at(base, model, wish);
+    }
+    let prefixed = model.split_once(['/', ':']).and_then(|(name, rest)| Some((known(name)?, rest)));
+    let (known, model) = match (&wish.provider, prefixed) {
+        (Some(name), prefixed) => {
+            let known = known(name).ok_or_else(|| NoProvider::Unknown { provider: name.clone() })?;
+            // The prefix may say the same once more.
+            (known, prefixed.filter(|(also, _)| also.name == known.name).map_or(model, |(_, rest)| rest))
+        }
+        (None, Some(found)) => found,
+        (None, None) => {
+            let served = PROVIDERS.iter().find(|known| known.models.iter().any(|start| model.starts_with(start)));
+            (served.ok_or_else(|| NoProvider::Unplaced { model: model.to_owned() })?, model)
+        }
+    };
+    if model.is_empty() {
+        return Err(NoProvider::NoModel);
+    }
+    let base = match known.base_variable.and_then(variable) {
+        Some(host) if known.name == OLLAMA => address(&ollama(&host))?,
+        Some(base) => address(&base)?,
+        None => known.base.to_owned(),
+    };
+    let wire = wish.wire.unwrap_or(known.wire);
+    Ok(Provider {
+        name: known.name.to_owned(),
+        base,
+        model: model.to_owned(),
+        keys: known.keys,
+        needs_key: !known.is_local,
+        dialect: dialect(wire, known.name),
+    })
+}
+
+/// A server that only its address tells of.
+fn at(base: &str, model: &str, wish: &Wish) -> Result<Provider, NoProvider> {
+    let known = match &wish.provider {
+        Some(name) => Some(known(name).ok_or_else(|| NoProvider::Unknown { provider: name.clone() })?),
+        None => None,
+    };
+    let wire = wish.wire.or(known.map(|known| known.wire)).unwrap_or(Wire::Chat);
+    let base = address(base)?;
+    Ok(Provider {
+        name: known.map_or_else(|| base.clone(), |known| known.name.to_owned()),
+        base,
+        model: model.to_owned(),
+        keys: &[OTHER_KEY],
+        needs_key: false,
+        dialect: dialect(wire, known.map_or("", |known| known.name)),
+    })
+}
+
+fn known(name: &str) -> Option<&'static Known> {
+    PROVIDERS.iter().find(|known| known.name == name)
+}
+
+/// OpenAI's own models refuse the older word, and everybody else knows no other.
+fn dialect(wire: Wire, provider: &str) -> Dialect {
+    let limit_key = if provider == OPENAI { "max_completion_tokens" } else { "max_tokens" };
+    Dialect { limit_key, ..Dialect::of(wire) }
+}
+
+fn address(base: &str) -> Result<String, NoProvider> {
+    let base = base.trim().trim_end_matches('/');
+    let host = base.strip_prefix("https://").or_else(|| base.strip_prefix("http://")).unwrap_or_default();
+    // A name and a password in front of the host would end up in messages and cassettes.
+    if host.is_empty() || host.starts_with('/') || host.contains(['@', ' ', '?', '#']) {
+        let shown = base.rsplit_once('@').map_or(base, |(_, host)| host);
+        return Err(NoProvider::BadBase { base: shown.to_owned() });
+    }
+    Ok(base.to_owned())
+}
+
+/// What Ollama's own programs make of `OLLAMA_HOST`: a scheme and a port may be missing, and a server that listens
+/// everywhere is reached here.
+fn ollama(host: &str) -> String {
+    let host = host.trim().trim_end_matches('/');
+    let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
+    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let name = name.replace("0.0.0.0", "127.0.0.1");
+    let has_port = name.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let port = if has_port || scheme == "https" { String::new() } else { format!(":{OLLAMA_PORT}") };
+    let name = if name.is_empty() { "127.0.0.1" } else { &name };
+    if path.is_empty() { format!("{scheme}://{name}{port}/v1") } else { format!("{scheme}://{name}{port}/{path}") }
+}
+
+impl fmt::Display for NoProvider {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoProvider::Unplaced { model } => write!(out, "it is not known who serves the model {model:?}"),
+            NoProvider::Unknown { provider } => write!(out, "there is no provider {provider:?}"),
+            NoProvider::NoModel => out.write_str("no model is named"),
+            NoProvider::BadBase { base } => write!(out, "{base:?} is no address of a model's server"),
+        }
+    }
+}
+
+/// Every variable that may hold a key; no program that a model starts may inherit one.
+pub fn key_variables() -> impl Iterator<Item = &'static str> {
+    PROVIDERS.iter().flat_map(|known| known.keys).copied().chain([OTHER_KEY])
+}
+
+/// The names of all providers, for messages.
+pub fn names() -> String {
+    PROVIDERS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none(_: &str) -> Option<String> {
+        None
+    }
+
+    #[track_caller]
+    fn check(model: &str, expected: &str) {
+        let seen = match provider_of(model, &Wish::default(), none) {
+            Ok(provider) => format!("{} {} {:?}", provider.name, provider.model, provider.dialect.wire),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(seen, expected, "{model}");
+    }
+
+    #[test]
+    fn a_models_name_tells_who_serves_it() {
+        check("claude-opus-5-5", "anthropic claude-opus-5-5 Anthropic");
+        check("anthropic/claude-opus-5-5", "anthropic claude-opus-5-5 Anthropic");
+        check("gpt-6.1-sol", "openai gpt-6.1-sol Responses");
+        check("o3-mini", "openai o3-mini Responses");
+        check("gemini-2.5-pro", "gemini gemini-2.5-pro Gemini");
+        check("deepseek-flash", "deepseek deepseek-flash Chat");
+        check("ollama/qwen2.5-coder:1.5b", "ollama qwen2.5-coder:1.5b Chat");
+        check("ollama:qwen2.5-coder:1.5b", "ollama qwen2.5-coder:1.5b Chat");
+        check("openrouter/anthropic/claude-opus-5-5", "openrouter anthropic/claude-opus-5-5 Chat");
+        check("vllm/Qwen/Qwen3", "vllm Qwen/Qwen3 Chat");
+        check("qwen2.5-coder:1.5b", "it is not known who serves the model \"qwen2.5-coder:1.5b\"");
+        check("opus", "it is not known who serves the model \"opus\"");
+        check("ollama/", "no model is named");
+        check(" ", "no model is named");
+    }
+
+    #[test]
+    fn a_wish_wins_and_no_providers_key_goes_to_a_strange_address() {
+        let wish = |provider: Option<&str>, base: Option<&str>, wire| Wish {
+            provider: provider.map(str::to_owned),
+            base: base.map(str::to_owned),
+            wire,
+        };
+        let own = Some("http://127.0.0.1:9/v1/");
+        for (wish, expected) in [
+            (wish(None, own, None), "http://127.0.0.1:9/v1 Chat REDGREEN_API_KEY max_tokens"),
+            (wish(None, own, Some(Wire::Anthropic)), "http://127.0.0.1:9/v1 Anthropic REDGREEN_API_KEY max_tokens"),
+            (wish(Some("openai"), own, None), "openai Responses REDGREEN_API_KEY max_completion_tokens"),
+            (wish(Some("openai"), None, Some(Wire::Chat)), "openai Chat OPENAI_API_KEY max_completion_tokens"),
+            (wish(Some("ollama"), None, None), "ollama Chat  max_tokens"),
+            (wish(Some("olama"), None, None), "there is no provider \"olama\""),
+            (wish(None, Some("localhost"), None), "\"localhost\" is no address of a model's server"),
+            (wish(None, Some("https://me:secret@host"), None), "\"host\" is no address of a model's server"),
+        ] {
+            let seen = match provider_of("m", &wish, none) {
+                Ok(found) => {
+                    format!(
+                        "{} {:?} {} {}",
+                        found.name,
+                        found.dialect.wire,
+                        found.keys.join(","),
+                        found.dialect.limit_key
+                    )
+                }
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(seen, expected, "{wish:?}");
+        }
+    }
+
+    #[test]
+    fn the_environment_moves_a_provider() {
+        for (model, value, expected) in [
+            ("claude-x", "http://127.0.0.1:4010/", Ok("http://127.0.0.1:4010")),
+            ("ollama/x", "0.0.0.0", Ok("http://127.0.0.1:11434/v1")),
+            ("ollama/x", "box:1", Ok("http://box:1/v1")),
+            ("ollama/x", "https://box.example", Ok("https://box.example/v1")),
+            ("ollama/x", "http://box/ollama/v1", Ok("http://box:11434/ollama/v1")),
+            ("gpt-x", "nonsense", Err(NoProvider::BadBase { base: "nonsense".to_owned() })),
+        ] {
+            let found = provider_of(model, &Wish::default(), |_| Some(value.to_owned()));
+            assert_eq!(found.map(|found| found.base), expected.map(str::to_owned), "{model} {value}");
+        }
+    }
+}

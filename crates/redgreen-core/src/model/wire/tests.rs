@@ -1,0 +1,165 @@
+//! What all four formats share: a helper that shows an answer in one line, addresses, and that no event can upset a
+//! decoder.
+
+use super::*;
+
+/// The answer to these events, in one line.
+pub(in crate::model) fn hear(wire: Wire, events: &[&str]) -> String {
+    let mut decoder = Decoder::new(wire);
+    for data in events {
+        if let Err(fault) = decoder.event("", data) {
+            return show_fault(&fault);
+        }
+    }
+    decoder.finish().map_or_else(|fault| show_fault(&fault), |reply| show(&reply))
+}
+
+fn show_fault(fault: &Fault) -> String {
+    format!("{:?}: {}", fault.kind, fault.message)
+}
+
+fn show(reply: &Reply) -> String {
+    let blocks = reply.blocks.iter().map(|block| match block {
+        Block::Text { text } => format!("say {text:?}"),
+        Block::ToolUse { id, name, input, .. } => format!("call {id} {name} {input}"),
+        Block::ToolResult { id, .. } => format!("result {id}"),
+        Block::Opaque { raw } => format!("keep {raw}"),
+    });
+    let Reply { stop, usage, .. } = reply;
+    let usage = format!("{}+{}+{}>{}", usage.input, usage.cache_read, usage.cache_write, usage.output);
+    blocks.chain([format!("{stop:?} {usage}")]).collect::<Vec<_>>().join("; ")
+}
+
+/// A conversation with everything in it.
+pub(in crate::model) fn conversation() -> Request {
+    let call = |id: &str, input: Value, raw: Value| Block::ToolUse { id: id.into(), name: "Read".into(), input, raw };
+    let result = |id: &str, text: &str, is_error| Block::ToolResult {
+        id: id.into(),
+        name: "Read".into(),
+        text: text.into(),
+        is_error,
+    };
+    let say = |text: &str| Block::Text { text: text.into() };
+    Request {
+        model: "m".into(),
+        system: "be brief".into(),
+        tools: vec![super::super::Tool {
+            name: "Read".into(),
+            description: "reads".into(),
+            input: json!({"type": "object"}),
+        }],
+        messages: vec![
+            Message::User(vec![say("go")]),
+            Message::User(vec![say(""), say("now")]),
+            Message::Assistant(vec![
+                Block::Opaque { raw: json!({"secret": 1}) },
+                say("reading"),
+                call("a", json!({"path": "x"}), json!({"raw": 1})),
+                call("b", json!("{\"pa"), Value::Null),
+            ]),
+            Message::User(vec![say("and then"), result("a", "one", false), result("b", "cut off", true)]),
+            Message::Assistant(vec![say("")]),
+        ],
+        max_tokens: 9,
+    }
+}
+
+pub(in crate::model) fn encoded(wire: Wire) -> Value {
+    encode(&conversation(), &Dialect::of(wire))
+}
+
+const ALL: [Wire; 4] = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini];
+
+#[test]
+fn every_format_has_its_address() {
+    for (wire, base, expected) in [
+        (Wire::Anthropic, "https://a", "https://a/v1/messages"),
+        (Wire::Anthropic, "https://a/v1/", "https://a/v1/messages"),
+        (Wire::Responses, "https://a/v1", "https://a/v1/responses"),
+        (Wire::Chat, "https://a/v1/", "https://a/v1/chat/completions"),
+        (Wire::Gemini, "https://a", "https://a/v1beta/models/m%20x%3F:streamGenerateContent?alt=sse"),
+        (Wire::Gemini, "https://a/v1beta", "https://a/v1beta/models/m%20x%3F:streamGenerateContent?alt=sse"),
+    ] {
+        assert_eq!(wire.url(base, "m x?"), expected);
+    }
+}
+
+#[test]
+fn an_empty_stream_and_a_broken_event_are_faults() {
+    for wire in ALL {
+        assert_eq!(hear(wire, &[]), "Network: the answer broke off");
+        for data in ["", "{", "null", "[]", "7", "\"x\""] {
+            assert!(hear(wire, &[data]).starts_with("Server: the answer makes no sense: "), "{wire:?} {data}");
+        }
+        assert_eq!(hear(wire, &[r#"{"type":"news","x":[{}]}"#, "{}"]), "Network: the answer broke off");
+    }
+}
+
+#[test]
+fn a_request_of_nothing_is_still_a_request() {
+    let empty =
+        Request { model: String::new(), system: String::new(), tools: Vec::new(), messages: Vec::new(), max_tokens: 0 };
+    for wire in ALL {
+        assert!(encode(&empty, &Dialect::of(wire)).is_object());
+    }
+}
+
+/// Every place of every event is replaced by every kind of value: whatever comes of it, nobody falls over.
+#[test]
+fn no_value_in_any_place_upsets_a_decoder() {
+    let strange =
+        [json!(null), json!(-1), json!(1e300), json!("ü"), json!([]), json!({}), json!([[{}]]), json!(u64::MAX)];
+    for (wire, events) in [
+        (Wire::Anthropic, anthropic::tests::WHOLE),
+        (Wire::Responses, responses::tests::WHOLE),
+        (Wire::Chat, chat::tests::WHOLE),
+        (Wire::Gemini, gemini::tests::WHOLE),
+    ] {
+        assert!(hear(wire, events).contains("call"), "{wire:?}");
+        for (at, event) in events.iter().enumerate() {
+            let Ok(event) = serde_json::from_str::<Value>(event) else { continue };
+            for place in places(&event, "") {
+                for value in &strange {
+                    let mut changed = event.clone();
+                    *changed.pointer_mut(&place).unwrap() = value.clone();
+                    let changed = changed.to_string();
+                    let mut events = events.to_vec();
+                    events[at] = &changed;
+                    let seen = hear(wire, &events);
+                    assert!(!seen.is_empty(), "{wire:?} {place}");
+                }
+            }
+        }
+    }
+}
+
+fn places(value: &Value, way: &str) -> Vec<String> {
+    let below: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        Value::Array(list) => list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    };
+    let deeper = below.into_iter().flat_map(|(key, value)| places(value, &format!("{way}/{key}")));
+    std::iter::once(way.to_owned()).chain(deeper).collect()
+}
+
+#[test]
+fn an_answer_of_any_length_is_not_kept() {
+    let piece = "x".repeat(1 << 20);
+    for (wire, start, more) in [
+        (
+            Wire::Anthropic,
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}),
+        ),
+        (Wire::Responses, json!({}), json!({"type": "response.output_text.delta", "delta": piece})),
+        (Wire::Chat, json!({}), json!({"choices": [{"delta": {"content": piece}}]})),
+        (Wire::Gemini, json!({}), json!({"candidates": [{"content": {"parts": [{"text": piece}]}}]})),
+    ] {
+        let mut decoder = Decoder::new(wire);
+        decoder.event("", &start.to_string()).unwrap();
+        let more = more.to_string();
+        let fault = (0..100).find_map(|_| decoder.event("", &more).err()).unwrap();
+        assert_eq!(fault.kind, FaultKind::TooLarge, "{wire:?}");
+    }
+}

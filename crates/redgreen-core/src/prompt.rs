@@ -1,0 +1,192 @@
+//! What a model is told: who it is, what it is to do, and the evidence, each part with a limit of its own. The words are
+//! the files beside this one. Every byte is sent again with every request of a turn, so there are few.
+
+mod answer;
+mod header;
+pub mod secret;
+
+use std::fmt::Write as _;
+
+pub use answer::{File, files};
+
+use crate::agent::Assignment;
+use crate::contest::Contest;
+use crate::model::{Request, Tool};
+use crate::phase::Role;
+use crate::report::Report;
+use crate::test_list;
+use crate::tool::Kind;
+use crate::tool::digest;
+
+const REQUEST_BYTES_MAX: usize = 16 << 10;
+const TROUBLE_BYTES_MAX: usize = 6 << 10;
+const DIAGNOSIS_BYTES_MAX: usize = 4 << 10;
+const REPORT_BYTES_MAX: usize = 6 << 10;
+const FILE_BYTES_MAX: usize = 8 << 10;
+const LIST_BYTES_MAX: usize = 8 << 10;
+const NOTES_BYTES_MAX: usize = 8 << 10;
+const DIFF_BYTES_MAX: usize = 24 << 10;
+/// Names of tests that are done; the list has them all.
+const DONE_MAX: usize = 20;
+/// Bytes of JSON and code to a token, on the low side: a guess that is too high only makes us careful.
+const BYTES_PER_TOKEN: u64 = 3;
+
+/// What is known beside the assignment.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence<'a> {
+    /// What the tests showed when they were run last and counted.
+    pub report: Option<&'a Report>,
+    /// Files of the worktree worth showing at once; those that do not exist have no text.
+    pub files: Vec<(String, Option<String>)>,
+    /// What the project tells everyone who works on it, such as its AGENTS.md.
+    pub notes: Vec<(String, String)>,
+    /// A conversation of this very turn that became too long.
+    pub earlier: Option<Earlier>,
+}
+
+/// The facts that outlive a conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Earlier {
+    /// What the turn changed so far.
+    pub changes: String,
+    /// The last thing the tests said.
+    pub tests: Option<String>,
+}
+
+/// Who the model is.
+pub fn system(role: Role) -> String {
+    let everyone = include_str!("prompt/everyone.md").trim_end();
+    let own = match role {
+        Role::TestList => include_str!("prompt/test-list.md"),
+        Role::Test => include_str!("prompt/test.md"),
+        Role::Implementing => include_str!("prompt/implementing.md"),
+        Role::Refactor => include_str!("prompt/refactor.md"),
+        Role::Diagnosis => include_str!("prompt/diagnosis.md"),
+    };
+    format!("{everyone}\n{}", own.trim_end())
+}
+
+pub fn tools(role: Role) -> Vec<Tool> {
+    Kind::of(role).iter().map(|kind| kind.tool()).collect()
+}
+
+/// The first message of a turn: the task and the evidence, without secrets.
+pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
+    let mut text = String::new();
+    part(&mut text, "Request", &assignment.request, REQUEST_BYTES_MAX);
+    if let Some(test) = &assignment.current {
+        part(&mut text, "Behaviour", &test.description, REQUEST_BYTES_MAX);
+        writeln!(text, "Test file: {}\nCode file: {}", test.test_file, test.impl_file).ok();
+    }
+    text.push_str(&progress(assignment));
+    if let Some(trouble) = &assignment.trouble {
+        writeln!(text, "This is try {}. The one before was not accepted:", assignment.attempt).ok();
+        writeln!(text, "{}", digest::head_and_tail(trouble.message.trim(), TROUBLE_BYTES_MAX)).ok();
+    }
+    if let Some(diagnosis) = &assignment.diagnosis {
+        part(&mut text, "Diagnosis", diagnosis, DIAGNOSIS_BYTES_MAX);
+    }
+    if let Some(report) = evidence.report.filter(|_| wants_report(assignment)) {
+        let told = digest::report(report);
+        writeln!(text, "Tests: {}", digest::head_and_tail(told.trim(), REPORT_BYTES_MAX)).ok();
+    }
+    for (path, content) in &evidence.files {
+        match content {
+            Some(content) => file(&mut text, path, content, FILE_BYTES_MAX),
+            None => {
+                writeln!(text, "{path} does not exist yet.").ok();
+            }
+        }
+    }
+    text.push_str(&prepared(assignment, evidence));
+    for (path, content) in &evidence.notes {
+        file(&mut text, path, content, NOTES_BYTES_MAX);
+    }
+    if let Some(earlier) = &evidence.earlier {
+        text.push_str("You began this task already, until the conversation was too long. It is done so far:\n");
+        writeln!(text, "{}", digest::head_and_tail(earlier.changes.trim(), DIFF_BYTES_MAX)).ok();
+        if let Some(tests) = &earlier.tests {
+            part(&mut text, "The last run of the tests", tests, REPORT_BYTES_MAX);
+        }
+    }
+    secret::cut(&text)
+}
+
+/// Said once to a model that stops although its task cannot be done; `None` when it may stop.
+pub fn reminder(assignment: &Assignment, answer: &str, edited: bool) -> Option<String> {
+    match assignment.role {
+        Role::TestList if !test_list::is_answer(answer) => {
+            Some("Nothing was chosen. End with the JSON object {\"currentTest\": …}, on a line of its own.".to_owned())
+        }
+        Role::Test | Role::Implementing if !edited && Contest::parse(answer).is_none() => Some(
+            "No file was changed. Use Write or Edit; or, if you cannot call tools, answer with whole files, each as a \
+             line `### FILE: path` and its content in a code block."
+                .to_owned(),
+        ),
+        Role::TestList | Role::Test | Role::Implementing | Role::Refactor | Role::Diagnosis => None,
+    }
+}
+
+/// About how many tokens a request will be counted as.
+pub fn tokens(request: &Request) -> u64 {
+    let tools = serde_json::to_string(&request.tools).map_or(0, |text| text.len());
+    let messages = serde_json::to_string(&request.messages).map_or(0, |text| text.len());
+    u64::try_from(request.system.len() + tools + messages).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+}
+
+/// Which files a role is shown at once, so that it need not ask for them.
+pub fn shown(assignment: &Assignment) -> Vec<String> {
+    let mut paths = match assignment.role {
+        Role::TestList => vec![test_list::FILE.to_owned()],
+        Role::Test | Role::Implementing | Role::Refactor | Role::Diagnosis => Vec::new(),
+    };
+    if let Some(test) = &assignment.current {
+        paths.extend([test.test_file.clone(), test.impl_file.clone()].into_iter().filter(|path| !path.is_empty()));
+    }
+    paths.dedup();
+    paths
+}
+
+/// The tests of an earlier state help whoever has to make them pass, or to see why they do not.
+fn wants_report(assignment: &Assignment) -> bool {
+    match assignment.role {
+        Role::Implementing => assignment.trouble.is_none(),
+        Role::TestList | Role::Test | Role::Refactor | Role::Diagnosis => false,
+    }
+}
+
+fn progress(assignment: &Assignment) -> String {
+    let mut text = String::new();
+    if assignment.role == Role::TestList {
+        let (done, open) = (assignment.completed.len(), assignment.pending.len());
+        if done + open > 0 {
+            writeln!(text, "The list: {done} done, {open} open.").ok();
+        }
+    } else if !assignment.completed.is_empty() {
+        let skipped = assignment.completed.len().saturating_sub(DONE_MAX);
+        let done: Vec<&str> = assignment.completed.iter().skip(skipped).map(String::as_str).collect();
+        writeln!(text, "Done before: {}", digest::head_and_tail(&done.join("; "), LIST_BYTES_MAX)).ok();
+    }
+    text
+}
+
+/// The first lines of a test file that is yet to be written: a weak model gets imports wrong more often than tests.
+fn prepared(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
+    let (Role::Test, Some(test)) = (assignment.role, &assignment.current) else { return String::new() };
+    let is_new = evidence.files.iter().any(|(path, content)| *path == test.test_file && content.is_none());
+    match header::of(&test.test_file, &test.impl_file).filter(|_| is_new) {
+        Some(header) => format!("Begin it like this:\n{header}\n"),
+        None => String::new(),
+    }
+}
+
+fn part(text: &mut String, name: &str, content: &str, bytes_max: usize) {
+    writeln!(text, "{name}: {}", digest::head_and_tail(content.trim(), bytes_max)).ok();
+}
+
+fn file(text: &mut String, path: &str, content: &str, bytes_max: usize) {
+    writeln!(text, "--- {path}\n{}\n---", digest::head_and_tail(content.trim_end(), bytes_max)).ok();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! What each role is told, and how little of it.
+
+use super::*;
+use crate::agent::Trouble;
+use crate::brief::TestCase;
+use crate::phase::Phase;
+
+fn assignment(role: Role) -> Assignment {
+    Assignment {
+        role,
+        phase: Phase::Green,
+        cycle: 2,
+        turn: 0,
+        attempt: 1,
+        request: "a calculator".to_owned(),
+        current: Some(TestCase {
+            description: "adds two numbers".to_owned(),
+            test_file: "tests/test_calc.py".to_owned(),
+            impl_file: "calc.py".to_owned(),
+        }),
+        completed: vec!["is there".to_owned()],
+        pending: Vec::new(),
+        trouble: None,
+        diagnosis: None,
+        strategy: crate::agent::Strategy::New,
+    }
+}
+
+#[test]
+fn every_role_is_told_who_it_is_in_few_words() {
+    for role in Role::ALL {
+        let words = system(role);
+        assert!(words.len() < 800, "{role}: {}", words.len());
+        assert!(words.contains("judges"), "{role}");
+    }
+    // With the tools this goes out with every request.
+    let fixed = system(Role::Implementing).len() + serde_json::to_string(&tools(Role::Implementing)).unwrap().len();
+    assert!(fixed < 1900, "{fixed}");
+}
+
+#[test]
+fn the_first_message_holds_the_task_and_the_evidence() {
+    let new = Evidence {
+        files: vec![("tests/test_calc.py".to_owned(), None), ("calc.py".to_owned(), Some("x = 1\n".to_owned()))],
+        notes: vec![("AGENTS.md".to_owned(), "Use tabs.".to_owned())],
+        ..Evidence::default()
+    };
+    assert_eq!(
+        first(&assignment(Role::Test), &new),
+        "Request: a calculator\nBehaviour: adds two numbers\nTest file: tests/test_calc.py\nCode file: calc.py\n\
+         Done before: is there\ntests/test_calc.py does not exist yet.\n--- calc.py\nx = 1\n---\nBegin it like this:\n\
+         from calc import …\n--- AGENTS.md\nUse tabs.\n---\n"
+    );
+    let again = Assignment {
+        attempt: 3,
+        trouble: Some(Trouble { kind: "green.regression".to_owned(), message: "it broke test_b".to_owned() }),
+        diagnosis: Some("the sign is wrong".to_owned()),
+        ..assignment(Role::Implementing)
+    };
+    let told = first(&again, &Evidence { report: Some(&Report::default()), ..Evidence::default() });
+    assert!(told.contains("This is try 3. The one before was not accepted:\nit broke test_b\n"), "{told}");
+    assert!(told.contains("Diagnosis: the sign is wrong\n") && !told.contains("Tests:"), "{told}");
+}
+
+#[test]
+fn a_message_is_bounded_whatever_the_project_holds_and_keeps_no_secret() {
+    let huge = "x\n".repeat(1 << 20);
+    let large = Assignment {
+        request: huge.clone(),
+        completed: vec![huge.clone(); 30],
+        trouble: Some(Trouble { kind: String::new(), message: huge.clone() }),
+        diagnosis: Some(huge.clone()),
+        ..assignment(Role::Implementing)
+    };
+    let evidence = Evidence {
+        report: None,
+        files: vec![("a".to_owned(), Some(huge.clone())), ("b".to_owned(), Some(huge.clone()))],
+        notes: vec![("AGENTS.md".to_owned(), huge.clone())],
+        earlier: Some(Earlier { changes: huge.clone(), tests: Some(huge) }),
+    };
+    let size = first(&large, &evidence).len();
+    assert!(size < 128 << 10, "{size}");
+    let leaky = Assignment { request: "use sk-ant-api03-abcdefghij0123456789".to_owned(), ..assignment(Role::Test) };
+    assert!(!first(&leaky, &Evidence::default()).contains("sk-ant"));
+}
+
+#[test]
+fn a_model_that_stops_too_early_is_reminded() {
+    let check = |role: Role, answer: &str, edited: bool, expected: Option<&str>| {
+        let said = reminder(&assignment(role), answer, edited);
+        assert_eq!(said.is_some(), expected.is_some(), "{role} {answer}");
+        assert!(said.unwrap_or_default().contains(expected.unwrap_or_default()), "{role} {answer}");
+    };
+    check(Role::TestList, "I would add", false, Some("currentTest"));
+    check(Role::TestList, r#"{"currentTest": null}"#, false, None);
+    check(Role::TestList, r#"{"currentTest": {"description": "a", "testFile": "b", "implFile": "c"}}"#, false, None);
+    check(Role::Test, "done", false, Some("### FILE: path"));
+    check(Role::Test, "done", true, None);
+    check(Role::Implementing, r#"{"contest": {"test": "t", "why": "w"}}"#, false, None);
+    check(Role::Refactor, "nothing to do", false, None);
+    check(Role::Diagnosis, "the sign", false, None);
+}

@@ -1,0 +1,137 @@
+//! The built-in agent: each turn a fresh conversation with a model, with tools that cannot leave the worktree, and
+//! every limit checked before the request that would cross it.
+
+mod ledger;
+mod minutes;
+mod place;
+mod talk;
+mod tools;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use redgreen_core::model::provider::Wish;
+use redgreen_core::model::retry::Patience;
+use redgreen_core::model::{Delta, Request, price};
+use redgreen_core::phase::Role;
+
+use crate::agent::model::{self, Client, Limits};
+use crate::agent::{Orders, Taken};
+use crate::config::{self, Environment, File};
+use ledger::Price;
+use place::Place;
+use talk::{Ask, Talk};
+use tools::Workbench;
+
+/// For one command.
+const BASH_TIME: Duration = Duration::from_secs(120);
+const MAX_TOKENS: u32 = 16_000;
+const REQUESTS_MAX: u32 = 60;
+/// What every current model has room for, less an answer.
+const WINDOW: u64 = 150_000;
+
+/// A model, the way to it, and how it is put to work.
+#[derive(Clone, Debug)]
+pub struct BuiltIn {
+    client: Client,
+    settings: Arc<Settings>,
+}
+
+/// How the built-in agent works, whatever the model.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How the tests are run: as the user says, not as the worktree does.
+    pub test: config::Test,
+    pub environment: Environment,
+    pub bash_time: Duration,
+    pub red_time: Duration,
+    pub green_time: Duration,
+    /// Tokens of one answer.
+    pub max_tokens: u32,
+    /// Requests in one turn.
+    pub requests_max: u32,
+    /// Tokens of a conversation, before it is begun anew.
+    pub window: u64,
+    price: Price,
+}
+
+impl BuiltIn {
+    /// An agent that works with this model; what is missing for it is the error.
+    pub fn new(model: &str, file: &File, environment: &Environment, root: &Path) -> Result<Self> {
+        let config::Model { provider, base_url, wire, record, replay, .. } = &file.model;
+        let wish = Wish { provider: provider.clone(), base: base_url.clone(), wire: *wire };
+        let provider = model::provider(model, &wish, &environment.models)?;
+        let first_ms = file.policy(environment)?.backoff_ms;
+        let limits = Limits { patience: Patience { first_ms, ..Patience::default() }, ..Limits::default() };
+        let client = match replay {
+            Some(cassette) => Client::replaying(provider, &root.join(cassette), limits)?,
+            None => Client::new(provider, &environment.models, limits)?,
+        };
+        let client = match record {
+            Some(cassette) => client.recording(&root.join(cassette))?,
+            None => client,
+        };
+        Ok(Self { client, settings: Arc::new(Settings::new(file, environment)?) })
+    }
+
+    /// The model and who serves it: what is sent, is sent there.
+    pub(super) fn name(&self) -> String {
+        let provider = self.client.provider();
+        format!("built-in ({} at {})", provider.model, provider.name)
+    }
+
+    pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
+        let deadline = Instant::now() + time(orders);
+        let stop = orders.stop;
+        let mut ask = |request: &Request, live: &mut dyn FnMut(&Delta)| self.client.ask(request, deadline, stop, live);
+        converse(&self.client.provider().model, &self.settings, orders, &mut ask)
+    }
+}
+
+impl Settings {
+    pub fn new(file: &File, environment: &Environment) -> Result<Self> {
+        let policy = file.policy(environment)?;
+        let bash_time = match file.timeout.bash {
+            Some(seconds) => Duration::from_millis(config::milliseconds(seconds, "timeout.bash")?),
+            None => BASH_TIME,
+        };
+        Ok(Self {
+            test: file.test.clone(),
+            environment: environment.clone(),
+            bash_time,
+            red_time: Duration::from_millis(policy.red_timeout_ms),
+            green_time: Duration::from_millis(policy.green_timeout_ms),
+            max_tokens: file.model.max_tokens.unwrap_or(MAX_TOKENS),
+            requests_max: file.model.max_turns.unwrap_or(REQUESTS_MAX),
+            window: file.model.window.unwrap_or(WINDOW),
+            price: price::cost,
+        })
+    }
+}
+
+/// What a turn may take: its own limit, or what is left of the run's.
+fn time(orders: &Orders<'_>) -> Duration {
+    orders.allowance.work_ms.map_or(orders.time_limit, |ms| Duration::from_millis(ms).min(orders.time_limit))
+}
+
+/// Holds a turn's conversation with whoever answers.
+fn converse(model: &str, settings: &Settings, orders: &mut Orders<'_>, ask: Ask<'_>) -> Result<Taken> {
+    let bench = Workbench {
+        place: Place::new(orders.worktree)?,
+        settings,
+        env: orders.env,
+        repository: orders.repository,
+        private: orders.private,
+        test_time: match orders.assignment.role {
+            Role::TestList | Role::Test => settings.red_time,
+            Role::Implementing | Role::Diagnosis | Role::Refactor => settings.green_time,
+        },
+        deadline: Instant::now() + time(orders),
+        stop: orders.stop,
+        edited: false,
+        tests: None,
+    };
+    Talk::new(model, settings, orders, bench, ask).hold()
+}

@@ -1,0 +1,69 @@
+//! What a turn costs, counted by request. An unknown price is said to be unknown; it is not zero.
+
+use redgreen_core::agent::Cost;
+use redgreen_core::model::Usage;
+use redgreen_core::policy::{Spent, dollars};
+
+/// What an exchange costs, in microdollars; `None` where the price is unknown.
+pub(super) type Price = fn(model: &str, usage: &Usage) -> Option<u64>;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ledger {
+    usage: Usage,
+    requests: u64,
+    /// Of all of it; `None` as soon as one part's price is unknown.
+    microdollars: Option<u64>,
+    price: Price,
+}
+
+impl Ledger {
+    pub(super) fn new(price: Price) -> Self {
+        Self { usage: Usage::default(), requests: 0, microdollars: Some(0), price }
+    }
+
+    /// A request that was answered.
+    pub(super) fn count(&mut self, model: &str, usage: Usage) {
+        self.requests += 1;
+        self.usage.input = self.usage.input.saturating_add(usage.input);
+        self.usage.output = self.usage.output.saturating_add(usage.output);
+        self.usage.cache_read = self.usage.cache_read.saturating_add(usage.cache_read);
+        self.usage.cache_write = self.usage.cache_write.saturating_add(usage.cache_write);
+        let price = (self.price)(model, &usage);
+        self.microdollars = self.microdollars.zip(price).map(|(before, price)| before.saturating_add(price));
+    }
+
+    /// One that was not: what it cost nobody says.
+    pub(super) fn count_unanswered(&mut self) {
+        self.requests += 1;
+    }
+
+    pub(super) fn cost(&self) -> Cost {
+        let sent = self.usage.input.saturating_add(self.usage.cache_write);
+        Cost {
+            tokens: Some(self.usage.total()),
+            microdollars: self.microdollars,
+            input: Some(sent),
+            output: Some(self.usage.output),
+            cached: Some(self.usage.cache_read),
+            requests: Some(self.requests),
+        }
+    }
+
+    /// For comparison with a budget; what is unknown cannot be compared.
+    pub(super) fn spent(&self) -> Spent {
+        Spent { tokens: self.usage.total(), microdollars: self.microdollars.unwrap_or(0), ..Spent::default() }
+    }
+
+    /// One line for a person.
+    pub(super) fn words(&self) -> String {
+        let cost = self.cost();
+        let price = cost.microdollars.map_or_else(|| "price unknown".to_owned(), dollars);
+        format!(
+            "{} requests, {} tokens sent, {} of them cached, {} received, {price}",
+            self.requests,
+            cost.input.unwrap_or(0).saturating_add(self.usage.cache_read),
+            self.usage.cache_read,
+            self.usage.output
+        )
+    }
+}

@@ -1,0 +1,296 @@
+//! Conversations with a model that says what it is told to.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use redgreen_core::agent::{Assignment, Strategy};
+use redgreen_core::brief::TestCase;
+use redgreen_core::model::Usage;
+use redgreen_core::phase::{Phase, Role};
+use redgreen_core::policy::Budget;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::agent::built_in::{Settings, converse};
+use crate::config::{Environment, File};
+use crate::process;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A turn with a model that says what it is told to.
+struct Scene {
+    folder: tempfile::TempDir,
+    role: Role,
+    answers: VecDeque<Result<Reply, Fault>>,
+    settings: Settings,
+    allowance: Budget,
+    time: Duration,
+}
+
+/// What came of it.
+struct Seen {
+    taken: Taken,
+    requests: Vec<Request>,
+    live: Vec<Said>,
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new(role: Role) -> Self {
+        let usual = Settings::new(&File::default(), &Environment::default()).unwrap();
+        let settings = Settings { price: |_, usage| Some(usage.total()), ..usual };
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("calc.py"), "def add(a, b):\n    return a - b\n").unwrap();
+        Self { folder, role, answers: VecDeque::new(), settings, allowance: Budget::default(), time: MINUTE }
+    }
+
+    fn says(mut self, stop: Stop, blocks: Vec<Block>) -> Self {
+        let usage = Usage { input: 100, output: 10, cache_read: 40, cache_write: 0 };
+        self.answers.push_back(Ok(Reply { blocks, stop, usage }));
+        self
+    }
+
+    fn words(self, text: &str) -> Self {
+        self.says(Stop::End, vec![Block::Text { text: text.to_owned() }])
+    }
+
+    fn calls(self, calls: &[(&str, Value)]) -> Self {
+        self.says(
+            Stop::ToolUse,
+            calls.iter().enumerate().map(|(index, (name, input))| call(index, name, input)).collect(),
+        )
+    }
+
+    fn fails(mut self, kind: FaultKind) -> Self {
+        let fault = Fault { kind, message: "its own words".to_owned(), retry_after_ms: Some(7) };
+        self.answers.push_back(Err(fault));
+        self
+    }
+
+    fn play(mut self) -> Seen {
+        let requests = RefCell::new(Vec::new());
+        let mut live = Vec::new();
+        let assignment = assignment(self.role);
+        let folder: &Path = self.folder.path();
+        let mut orders = Orders {
+            assignment: &assignment,
+            worktree: folder,
+            env: &[],
+            time_limit: self.time,
+            allowance: self.allowance.clone(),
+            desk: folder,
+            report: None,
+            changes: &|| Ok("+ a patch".to_owned()),
+            repository: folder,
+            private: folder,
+            stop: &process::Stop::default(),
+            live: &mut |said| live.push(said.clone()),
+        };
+        let mut ask = |request: &Request, hear: &mut dyn FnMut(&Delta)| {
+            requests.borrow_mut().push(request.clone());
+            hear(&Delta::Text("…".to_owned()));
+            Ok(self.answers.pop_front().expect("it is asked too often"))
+        };
+        let taken = converse("m", &self.settings, &mut orders, &mut ask).unwrap();
+        Seen { taken, requests: requests.into_inner(), live, folder: self.folder }
+    }
+}
+
+impl Seen {
+    /// How the turn ended and after how many requests.
+    #[track_caller]
+    fn ends(self, words: &str, requests: usize) -> Self {
+        let ended = match &self.taken.turn {
+            Turn::Done { answer } => format!("done: {answer}"),
+            Turn::Failed { failure, message } => format!("{}: {message}", failure.as_str()),
+        };
+        assert!(ended.starts_with(words), "{ended}\n{}", self.taken.transcript);
+        assert_eq!(self.requests.len(), requests, "{}", self.taken.transcript);
+        self
+    }
+
+    /// The last thing the model was told.
+    fn told(&self) -> String {
+        let Some(Message::User(blocks)) = self.requests.last().and_then(|request| request.messages.last()) else {
+            panic!("the last word is the model's own")
+        };
+        let words = blocks.iter().map(|block| match block {
+            Block::Text { text } => text.clone(),
+            Block::ToolResult { text, is_error, .. } => format!("{}{text}", if *is_error { "no: " } else { "" }),
+            Block::ToolUse { .. } | Block::Opaque { .. } => panic!("a user says no such thing"),
+        });
+        words.collect::<Vec<_>>().join("|")
+    }
+
+    fn file(&self, path: &str) -> String {
+        fs::read_to_string(self.folder.path().join(path)).unwrap_or_default()
+    }
+}
+
+fn call(index: usize, name: &str, input: &Value) -> Block {
+    Block::ToolUse { id: format!("t{index}"), name: name.to_owned(), input: input.clone(), raw: Value::Null }
+}
+
+fn assignment(role: Role) -> Assignment {
+    Assignment {
+        role,
+        phase: Phase::Green,
+        cycle: 1,
+        turn: 0,
+        attempt: 1,
+        request: "a calculator".to_owned(),
+        current: Some(TestCase {
+            description: "adds".to_owned(),
+            test_file: "test_calc.py".to_owned(),
+            impl_file: "calc.py".to_owned(),
+        }),
+        completed: Vec::new(),
+        pending: Vec::new(),
+        trouble: None,
+        diagnosis: None,
+        strategy: Strategy::New,
+    }
+}
+
+fn fix() -> (&'static str, Value) {
+    ("Edit", json!({ "file_path": "calc.py", "old_string": "a - b", "new_string": "a + b" }))
+}
+
+fn complete() -> (&'static str, Value) {
+    ("Complete", json!({ "implementation_files": ["calc.py"], "summary": "adds" }))
+}
+
+#[test]
+fn a_turn_goes_from_tool_to_tool_and_ends_when_the_model_says_so() {
+    let seen = Scene::new(Role::Implementing)
+        .calls(&[("Read", json!({ "file_path": "calc.py" })), fix()])
+        .calls(&[complete()])
+        .play()
+        .ends("done: adds", 2);
+    assert_eq!(seen.told(), "def add(a, b):\n    return a - b\n|edited", "all results in one message");
+    assert!(seen.file("calc.py").contains("a + b"));
+    let first = &seen.requests[0];
+    assert_eq!(seen.requests[1].messages[..1], first.messages[..], "what was said once stays as it was");
+    let cost = seen.taken.cost;
+    assert_eq!((cost.tokens, cost.microdollars, cost.requests), (Some(300), Some(300), Some(2)));
+    assert_eq!((cost.input, cost.output, cost.cached), (Some(200), Some(20), Some(80)));
+    let tools = seen.live.iter().filter(|said| matches!(said, Said::Tool { .. })).count();
+    assert_eq!((tools, matches!(seen.live.last(), Some(Said::Tool { .. }))), (3, true), "{:?}", seen.live);
+    assert!(seen.taken.transcript.contains("## Edit calc.py\n\nedited"), "{}", seen.taken.transcript);
+}
+
+#[test]
+fn a_model_that_stops_without_an_edit_is_reminded_once() {
+    let seen = Scene::new(Role::Implementing).words("I did it").calls(&[fix(), complete()]).play().ends("done", 2);
+    assert!(seen.told().starts_with("No file was changed."));
+    Scene::new(Role::Implementing).words("I did it").words("Really").play().ends("done: Really", 2);
+    Scene::new(Role::Implementing).calls(&[fix()]).words("there").play().ends("done: there", 2);
+    Scene::new(Role::Refactor).words("nothing to do").play().ends("done: nothing", 1);
+    Scene::new(Role::Diagnosis).words("the sign").play().ends("done: the sign", 1);
+    Scene::new(Role::TestList).words("hm").words(r#"{"currentTest": null}"#).play().ends("done: {", 2);
+    Scene::new(Role::Implementing).says(Stop::End, vec![]).calls(&[fix(), complete()]).play().ends("done", 2);
+}
+
+#[test]
+fn a_model_without_tools_may_write_files_into_its_answer() {
+    let answer = "Sure.\n### FILE: calc.py\n```python\nx = 1\n```\n### FILE: ../out.py\n```\ny\n```\n";
+    let seen = Scene::new(Role::Implementing).words(answer).play().ends("done: Sure", 1);
+    assert_eq!(seen.file("calc.py"), "x = 1\n");
+    assert!(seen.taken.transcript.contains("## Write ../out.py, not done"), "{}", seen.taken.transcript);
+    assert!(!seen.folder.path().join("../out.py").exists());
+}
+
+#[test]
+fn what_was_cut_off_is_not_run() {
+    let half = || vec![call(0, "Write", &json!({ "file_path": "calc.py", "content": "x" }))];
+    let seen =
+        Scene::new(Role::Implementing).says(Stop::MaxTokens, half()).calls(&[fix(), complete()]).play().ends("done", 2);
+    assert!(seen.told().starts_with("no: Your answer was cut off"), "{}", seen.told());
+    assert!(seen.file("calc.py").contains("a + b"));
+    let words = || vec![Block::Text { text: "so".to_owned() }];
+    let seen = Scene::new(Role::Refactor).says(Stop::MaxTokens, words()).words("ok").play().ends("done: ok", 2);
+    assert!(seen.told().starts_with("You were cut off"));
+    let mut endless = Scene::new(Role::Refactor);
+    for _ in 0..=CUT_OFF_MAX {
+        endless = endless.says(Stop::MaxTokens, half());
+    }
+    endless.play().ends("agent.crash: its answer was cut off 4 times", 4);
+}
+
+#[test]
+fn every_fault_is_a_row_of_the_recovery_table() {
+    for (kind, words) in [
+        (FaultKind::RateLimit, "agent.rate_limit: its own words"),
+        (FaultKind::Overloaded, "agent.rate_limit: its own words"),
+        (FaultKind::Timeout, "agent.timeout: its own words"),
+        (FaultKind::Network, "agent.crash: its own words"),
+        (FaultKind::Server, "agent.crash: its own words"),
+        (FaultKind::TooLarge, "agent.crash: its own words"),
+        (FaultKind::UnknownModel, "agent.unusable: the server has no model \"m\" for this key: its own words"),
+        (FaultKind::Auth, "agent.unusable: the server does not accept the key: its own words"),
+        (FaultKind::Billing, "agent.unusable: "),
+        (FaultKind::BadRequest, "agent.unusable: its own words"),
+    ] {
+        Scene::new(Role::Test).fails(kind).play().ends(words, 1);
+    }
+    let seen = Scene::new(Role::Test).fails(FaultKind::RateLimit).play();
+    let limited = Failure::RateLimit { retry_after_ms: Some(7) };
+    assert!(matches!(seen.taken.turn, Turn::Failed { failure, .. } if failure == limited));
+    let refusal = Stop::Refusal { why: "I may not".to_owned() };
+    let refused = Scene::new(Role::Implementing).says(refusal, vec![call(0, fix().0, &fix().1)]).play();
+    assert!(refused.file("calc.py").contains("a - b"), "tools of a refusal are not run");
+    refused.ends("agent.unusable: the model m refuses: I may not", 1);
+}
+
+#[test]
+fn limits_hold_before_the_request_that_would_cross_them() {
+    let scene = || Scene::new(Role::Implementing);
+    let budget = |tokens, microdollars, work_ms| Budget { tokens, microdollars, work_ms };
+    Scene { allowance: budget(Some(10), None, None), ..scene() }
+        .play()
+        .ends("agent.budget: the next request takes about", 0);
+    let money = Scene { allowance: budget(None, Some(150), None), ..scene() }.calls(&[fix()]).play();
+    assert!(money.file("calc.py").contains("a + b"), "what was edited stays");
+    money.ends("agent.budget: what was left of the budget: $0.0002 of $0.0002 are spent", 1);
+    Scene { allowance: budget(None, None, Some(0)), ..scene() }.play().ends("agent.budget: ", 0);
+    Scene { time: Duration::ZERO, ..scene() }.play().ends("agent.timeout: not done after 0.0 s", 0);
+    let mut chatty = scene();
+    chatty.settings.requests_max = 2;
+    chatty.calls(&[fix()]).calls(&[("Read", json!({ "file_path": "calc.py" }))]).play().ends("done: ", 2);
+}
+
+#[test]
+fn a_conversation_that_is_too_long_begins_anew_with_the_facts() {
+    let scene = || Scene::new(Role::Implementing);
+    let seen = scene().calls(&[fix()]).fails(FaultKind::TooLong).calls(&[complete()]).play().ends("done", 3);
+    assert_eq!(seen.requests[2].messages.len(), 1);
+    assert!(seen.told().contains("It is done so far:\n+ a patch"), "{}", seen.told());
+    let full = scene().says(Stop::ContextFull, vec![]).calls(&[complete()]).play().ends("done", 2);
+    assert!(full.told().contains("+ a patch"));
+    let mut hopeless = scene();
+    for _ in 0..CONVERSATIONS_MAX {
+        hopeless = hopeless.fails(FaultKind::TooLong);
+    }
+    hopeless.play().ends("agent.unusable: the conversation does not fit", 5);
+    let mut small = scene().calls(&[fix()]).calls(&[complete()]);
+    small.settings.window = 1010;
+    let seen = small.play();
+    assert!(seen.requests.len() <= 2);
+}
+
+#[test]
+fn a_wrong_call_is_answered_in_words_the_model_can_act_on() {
+    let check = |call: (&str, Value), expected: &str| {
+        let seen = Scene::new(Role::Implementing).calls(std::slice::from_ref(&call)).calls(&[complete()]).play();
+        assert!(seen.told().contains(expected), "{call:?}: {}", seen.told());
+    };
+    check(("Delete", json!({})), "no: there is no tool \"Delete\" here");
+    check(("Write", json!({ "file_path": "a" })), "no: Write: missing field `content`");
+    check(("Read", json!({ "file_path": "../secret" })), "no: ../secret leads out");
+    check(("Read", json!({ "file_path": "none.py" })), "no: none.py does not exist");
+    let seen = Scene::new(Role::Diagnosis).calls(&[fix()]).words("it is").play().ends("done: it is", 2);
+    assert!(seen.told().contains("there are: Read, Glob, Grep") && seen.file("calc.py").contains("a - b"));
+}

@@ -1,0 +1,164 @@
+//! What the tools do, in the worktree and nowhere else. A call that cannot be done is an answer to the model, in words
+//! it can act on; an error means that we could not find out, or that the user wants to stop.
+
+mod edit;
+mod run;
+mod search;
+
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use redgreen_core::tool::{self, Call, digest};
+
+use super::Settings;
+use super::place::Place;
+use crate::process::Stop;
+
+/// What a call comes to: words for the model, good or bad.
+pub(super) type Answer = Result<String, String>;
+
+/// Where projects say how they want to be worked on.
+const NOTES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// A larger file is nothing for a model.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+/// Shown of a file at once.
+const READ_LINES_MAX: usize = 600;
+const READ_BYTES_MAX: usize = 24 << 10;
+/// A longer line is data.
+const LINE_CHARS_MAX: usize = 1000;
+
+/// The worktree and what is needed to work in it.
+pub(super) struct Workbench<'a> {
+    pub(super) place: Place,
+    pub(super) settings: &'a Settings,
+    /// Set for every program.
+    pub(super) env: &'a [(String, String)],
+    /// Git's folder, which programs may read, and ours in it, which they may not.
+    pub(super) repository: &'a Path,
+    pub(super) private: &'a Path,
+    pub(super) test_time: Duration,
+    pub(super) deadline: Instant,
+    pub(super) stop: &'a Stop,
+    /// Something may have been changed.
+    pub(super) edited: bool,
+    /// What the tests showed last.
+    pub(super) tests: Option<String>,
+}
+
+impl Workbench<'_> {
+    pub(super) fn perform(&mut self, call: &Call) -> Result<Answer> {
+        Ok(match call {
+            Call::Read(read) => self.read(read),
+            Call::Write(write) => self.write(&write.file_path, &write.content),
+            Call::Edit(edit) => self.edit(edit),
+            Call::Bash(bash) => self.bash(bash)?,
+            Call::Glob(glob) => search::glob(&self.place, glob),
+            Call::Grep(grep) => search::grep(&self.place, grep),
+            Call::RunTests(tests) => self.run_tests(tests)?,
+            Call::Complete(_) => Ok("done".to_owned()),
+        })
+    }
+
+    /// A file's text, if it is there and may be seen.
+    pub(super) fn look(&self, named: &str) -> Option<String> {
+        text(&self.place.find(named).ok()?, named).ok()
+    }
+
+    /// What the project tells everyone who works on it, each text once.
+    pub(super) fn notes(&self) -> Vec<(String, String)> {
+        let mut notes: Vec<(String, String)> = Vec::new();
+        for name in NOTES {
+            if let Some(text) = self.look(name).filter(|text| notes.iter().all(|(_, known)| known != text)) {
+                notes.push((name.to_owned(), text));
+            }
+        }
+        notes
+    }
+
+    fn read(&self, read: &tool::Read) -> Answer {
+        let path = self.place.find(&read.file_path)?;
+        if path.is_dir() {
+            return Err(format!("{} is a folder; Glob lists its files", read.file_path));
+        }
+        let text = text(&path, &read.file_path)?;
+        let first = read.offset.unwrap_or(1).max(1);
+        let count = read.limit.unwrap_or(READ_LINES_MAX).min(READ_LINES_MAX);
+        let all = text.lines().count();
+        let mut shown = String::new();
+        let mut last = first - 1;
+        for line in text.lines().skip(first - 1).take(count) {
+            if shown.len() + line.len() > READ_BYTES_MAX && !shown.is_empty() {
+                break;
+            }
+            shown.extend(line.chars().take(LINE_CHARS_MAX));
+            shown.push('\n');
+            last += 1;
+        }
+        if all == 0 {
+            return Ok("(the file is empty)".to_owned());
+        }
+        if first > all {
+            return Err(format!("{} has {all} lines", read.file_path));
+        }
+        if first > 1 || last < all {
+            shown.push_str(&format!("[lines {first} to {last} of {all}; offset and limit show others]\n"));
+        }
+        Ok(shown)
+    }
+
+    /// Creates a file or replaces all of it.
+    pub(super) fn write(&mut self, named: &str, content: &str) -> Answer {
+        let path = self.place.find(named)?;
+        if path.is_dir() {
+            return Err(format!("{named} is a folder"));
+        }
+        let told = |error: std::io::Error| format!("{named}: {error}");
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(told)?;
+        }
+        fs::write(&path, content).map_err(told)?;
+        self.edited = true;
+        Ok(format!("{} lines written", content.lines().count()))
+    }
+
+    fn edit(&mut self, edit: &tool::Edit) -> Answer {
+        let path = self.place.find(&edit.file_path)?;
+        let text = text(&path, &edit.file_path)?;
+        let changed = edit::edited(&text, edit)?;
+        fs::write(&path, changed).map_err(|error| format!("{}: {error}", edit.file_path))?;
+        self.edited = true;
+        Ok("edited".to_owned())
+    }
+}
+
+/// A file's text, if it has one of bearable size.
+fn text(path: &Path, named: &str) -> Answer {
+    let told = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => format!("{named} does not exist"),
+        _ => format!("{named}: {error}"),
+    };
+    let facts = fs::metadata(path).map_err(told)?;
+    if !facts.is_file() {
+        return Err(format!("{named} is not a file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(told)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("{named} is larger than {} MiB", FILE_BYTES_MAX >> 20));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        Ok(_) | Err(_) => Err(format!("{named} is not text")),
+    }
+}
+
+/// An answer of bearable size.
+fn bounded(text: &str, bytes_max: usize) -> String {
+    digest::head_and_tail(text, bytes_max)
+}
+
+#[cfg(test)]
+mod tests;

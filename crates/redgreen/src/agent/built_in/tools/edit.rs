@@ -1,0 +1,59 @@
+//! Replacing a piece of a file, and what to say when it is not there.
+
+use redgreen_core::tool::Edit;
+
+/// Lines compared with the one that was looked for; a larger file is searched in its first part only.
+const LINES_MAX: usize = 5000;
+const LINE_CHARS_MAX: usize = 200;
+/// Shown before and after the nearest line.
+const AROUND: usize = 2;
+/// A line less alike than this is no help.
+const ALIKE_MIN: f64 = 0.5;
+
+/// The text after the edit, or why it cannot be made.
+pub(super) fn edited(text: &str, edit: &Edit) -> Result<String, String> {
+    let Edit { old_string: old, new_string: new, file_path, .. } = edit;
+    if old.is_empty() {
+        return Err("old_string is empty; Write replaces a whole file".to_owned());
+    }
+    if old == new {
+        return Err("old_string and new_string are the same".to_owned());
+    }
+    match (text.matches(old.as_str()).count(), edit.replace_all.unwrap_or(false)) {
+        (1, _) => Ok(text.replacen(old.as_str(), new, 1)),
+        (0, _) => Err(missing(text, old, file_path)),
+        (_, true) => Ok(text.replace(old.as_str(), new)),
+        (count, false) => Err(format!(
+            "old_string is there {count} times; give more of what surrounds it, or set replace_all to true"
+        )),
+    }
+}
+
+fn missing(text: &str, old: &str, path: &str) -> String {
+    let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let hint = if bare(text).contains(&bare(old)) { ": blanks or line ends differ" } else { "" };
+    let mut words = format!("old_string is not in {path}{hint}");
+    if let Some(near) = nearest(text, old) {
+        words.push_str("; the nearest lines are\n");
+        words.push_str(&near);
+    }
+    words
+}
+
+/// The lines around the one most like the first line that was looked for.
+fn nearest(text: &str, old: &str) -> Option<String> {
+    let clip = |line: &str| line.trim().chars().take(LINE_CHARS_MAX).collect::<String>();
+    let wanted = clip(old.lines().find(|line| !line.trim().is_empty())?);
+    let lines: Vec<&str> = text.lines().take(LINES_MAX).collect();
+    // Of several alike, the first: the last of equals is the greatest.
+    let alike = lines
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(index, line)| (strsim::normalized_levenshtein(&clip(line), &wanted), index));
+    let (_, index) = alike.filter(|(alike, _)| *alike >= ALIKE_MIN).max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let first = index.saturating_sub(AROUND);
+    let last = (index + AROUND + 1).min(lines.len());
+    Some(lines.get(first..last)?.join("\n"))
+}

@@ -1,0 +1,147 @@
+//! Programs on behalf of a model: fenced in, without the user's credentials, bounded in time and output.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use redgreen_core::framework::invoke::Selection;
+use redgreen_core::report::{Exit, Report};
+use redgreen_core::tool::{Bash, RunTests, digest};
+
+use super::{Answer, Workbench, bounded};
+use crate::config;
+use crate::failure::Failure;
+use crate::process::{Interrupted, Limits, Program};
+use crate::runner::{self, Fenced, Settings};
+use crate::sandbox::{Fence, Network, Sandbox};
+
+/// Kept of what a command prints; more is cut in its middle.
+const OUTPUT_BYTES_MAX: usize = 12 << 10;
+const TESTS_BYTES_MAX: usize = 8 << 10;
+const PROCESSES_MAX: u32 = 1024;
+const FILE_BYTES_MAX: u64 = 4 << 30;
+/// Where people keep credentials, from their home: not there for what a model starts.
+const HIDDEN_AT_HOME: [&str; 13] = [
+    ".ssh",
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".config/gh",
+    ".docker",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".config/redgreen",
+];
+
+impl Workbench<'_> {
+    pub(super) fn bash(&mut self, bash: &Bash) -> Result<Answer> {
+        // One stream, in the order in which it was written.
+        let line = format!("exec 2>&1\n{}", bash.command);
+        let shell = if self.settings.environment.has_program("bash") { "bash" } else { "sh" };
+        let program = Program::new(shell).args(["-c", &line]).cwd(self.place.root());
+        let program = self.unset().into_iter().fold(program, Program::env_remove);
+        let program = self.env.iter().fold(program, |program, (name, value)| program.env(name, value));
+        let wall = self.settings.bash_time.min(self.time_left());
+        let limits = Limits { wall, output_bytes_max: 2 * OUTPUT_BYTES_MAX };
+        self.edited = true;
+        let output = self.sandbox()?.run(&program, &self.fence(), limits, self.stop)?.output;
+        let said = bounded(&self.place.plain(output.stdout_text().trim_end()), OUTPUT_BYTES_MAX);
+        Ok(match output.exit {
+            Exit::Code(0) if said.is_empty() => Ok("(no output)".to_owned()),
+            Exit::Code(0) => Ok(said),
+            Exit::Code(code) => Err(format!("{said}\n[exit {code}]")),
+            Exit::TimedOut => Err(format!("{said}\n[stopped after {} s]", wall.as_secs())),
+            Exit::Signal(_) | Exit::NotStarted => Err(format!("{said}\n[{}]", output.exit)),
+        })
+    }
+
+    pub(super) fn run_tests(&mut self, wanted: &RunTests) -> Result<Answer> {
+        let mut files = Vec::new();
+        for file in wanted.test_files.iter().flatten() {
+            match self.place.find(file) {
+                Ok(path) => files.push(self.place.shown(&path)),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        let selection = if files.is_empty() { Selection::All } else { Selection::Files(files) };
+        let mut report = match self.report(&selection) {
+            Ok(report) => report,
+            // What the model may have broken, it can mend: a manifest, say.
+            Err(error) if !error.is::<Interrupted>() => {
+                let words =
+                    error.downcast_ref::<Failure>().map_or_else(|| format!("{error:#}"), |known| known.what.clone());
+                return Ok(Err(self.place.plain(&words)));
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(name) = &wanted.test_name {
+            report.tests.retain(|test| test.id.contains(name.as_str()));
+            if report.tests.is_empty() && report.load_errors.is_empty() {
+                return Ok(Err(format!("no test is called {name:?}")));
+            }
+        }
+        let told = bounded(&self.place.plain(&digest::report(&report)), TESTS_BYTES_MAX);
+        self.tests = Some(told.clone());
+        Ok(Ok(told))
+    }
+
+    fn report(&self, selection: &Selection) -> Result<Report> {
+        let environment = &self.settings.environment;
+        let suite = runner::suite(self.place.root(), &self.settings.test)?;
+        let settings = Settings {
+            timeout: self.test_time.min(self.time_left()),
+            cargo_target_dir: self.build_folder(),
+            virtual_env: environment.virtual_env.clone(),
+            path: environment.path.clone(),
+            variables: self.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        };
+        let (sandbox, fence, unset) = (self.sandbox()?, self.fence(), self.unset());
+        let fenced = Fenced { folder: self.place.root(), sandbox: &sandbox, fence: &fence, unset: &unset };
+        suite.run(runner::Place::Fenced(&fenced), selection, &settings, self.stop)
+    }
+
+    fn sandbox(&self) -> Result<Sandbox> {
+        match self.settings.test.fence {
+            config::Fence::Auto => Sandbox::here().cloned(),
+            config::Fence::None => Sandbox::open(),
+        }
+    }
+
+    fn fence(&self) -> Fence {
+        let environment = &self.settings.environment;
+        let at_home = environment.home.iter().flat_map(|home| HIDDEN_AT_HOME.iter().map(|name| home.join(name)));
+        let tools = environment.virtual_env.iter().cloned();
+        Fence {
+            writable: std::iter::once(self.place.root().to_owned()).chain(self.build_folder()).collect(),
+            hidden: at_home.chain([self.private.to_owned()]).collect(),
+            shown: tools.chain([self.repository.to_owned()]).collect(),
+            network: Network::Loopback,
+            processes_max: Some(PROCESSES_MAX),
+            file_bytes_max: Some(FILE_BYTES_MAX),
+            ..Fence::default()
+        }
+    }
+
+    /// Where agents build, made if need be: a fence can only open what exists.
+    fn build_folder(&self) -> Option<PathBuf> {
+        let folder =
+            self.env.iter().find(|(name, _)| name == "CARGO_TARGET_DIR").map(|(_, value)| PathBuf::from(value))?;
+        std::fs::create_dir_all(&folder).ok()?;
+        Some(folder)
+    }
+
+    /// Git sets some of these for hooks; a child that inherits them works on the wrong repository.
+    fn unset(&self) -> Vec<OsString> {
+        let git = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"].map(OsString::from);
+        self.settings.environment.secrets.iter().cloned().chain(git).collect()
+    }
+
+    fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}

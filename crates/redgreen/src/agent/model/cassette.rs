@@ -1,0 +1,194 @@
+//! Exchanges on file, one JSON object a line: what was asked, what was answered. Played back, they answer the same
+//! questions in the same order, without a network.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use anyhow::{Context, Result};
+use redgreen_core::model::wire::Wire;
+use redgreen_core::model::{Fault, FaultKind};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Heard, Piece};
+use crate::config::Secret;
+use crate::failure::Failure;
+
+const VERSION: u32 = 1;
+/// A line holds a whole conversation and a whole answer.
+const LINE_BYTES_MAX: u64 = 256 << 20;
+/// All that is needed to understand an answer; others may name accounts.
+const HEADERS: &[&str] = &["content-type", "retry-after", "retry-after-ms", "date"];
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExchangeV1 {
+    version: u32,
+    wire: Wire,
+    /// Of the request's body.
+    sha256: String,
+    request: Value,
+    /// None where nothing came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response: Option<ResponseV1>,
+    /// Why the answer ended before its end, where that was not the server's doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fault: Option<Fault>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResponseV1 {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+/// Writes a cassette.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl Recorder {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.with_context(|| format!("open cassette {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
+    }
+
+    pub(super) fn add(
+        &self,
+        wire: Wire,
+        request: &[u8],
+        heard: &Heard,
+        fault: Option<&Fault>,
+        key: Option<&Secret>,
+    ) -> Result<()> {
+        let clean = |text: &str| key.map_or_else(|| text.to_owned(), |key| key.out_of(text));
+        let request = clean(&String::from_utf8_lossy(request));
+        let kept = heard.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str()));
+        let exchange = ExchangeV1 {
+            version: VERSION,
+            wire,
+            sha256: digest(request.as_bytes()),
+            request: serde_json::from_str(&request)?,
+            response: (heard.status != 0).then(|| ResponseV1 {
+                status: heard.status,
+                headers: kept.map(|(name, value)| (name.clone(), clean(value))).collect(),
+                body: clean(&String::from_utf8_lossy(&heard.body)),
+            }),
+            // Everything else follows from the response once more.
+            fault: fault
+                .filter(|fault| is_of_the_way(fault.kind))
+                .map(|fault| Fault { message: clean(&fault.message), ..fault.clone() }),
+        };
+        let mut line = serde_json::to_vec(&exchange)?;
+        line.push(b'\n');
+        let mut file = self.file.lock().map_err(|_| anyhow::anyhow!("a cassette was left in the middle"))?;
+        file.write_all(&line).with_context(|| format!("write cassette {}", self.path.display()))
+    }
+}
+
+fn is_of_the_way(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::Network | FaultKind::Timeout | FaultKind::TooLarge)
+}
+
+/// A cassette being played.
+pub(super) struct Tape {
+    path: PathBuf,
+    lines: BufReader<File>,
+    played: usize,
+}
+
+impl Tape {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).with_context(|| format!("open cassette {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), lines: BufReader::new(file), played: 0 })
+    }
+
+    /// What was answered to the next request, which has to be this one.
+    pub(super) fn next(&mut self, wire: Wire, request: &[u8]) -> Result<Vec<Piece>> {
+        let mut line = Vec::new();
+        let read = (&mut self.lines).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+        read.with_context(|| format!("read cassette {}", self.path.display()))?;
+        self.played += 1;
+        let place = format!("{}:{}", self.path.display(), self.played);
+        if line.is_empty() {
+            return Err(Failure::usage("the cassette is over")
+                .evidence(format!("{place}: it holds {} exchanges, and another request came", self.played - 1))
+                .next("record it anew")
+                .into());
+        }
+        let exchange: ExchangeV1 =
+            serde_json::from_slice(&line).map_err(|error| unusable(&place, &error.to_string()))?;
+        if exchange.version != VERSION {
+            return Err(unusable(&place, &format!("version {}, not {VERSION}", exchange.version)).into());
+        }
+        if exchange.wire != wire || exchange.sha256 != digest(request) {
+            let now: Value = serde_json::from_slice(request)?;
+            let at = difference(&exchange.request, &now).unwrap_or_else(|| "the wire format".to_owned());
+            return Err(Failure::usage("the cassette was recorded for another request")
+                .evidence(format!("{place}: the first difference is in {at}"))
+                .next("record it anew")
+                .into());
+        }
+        let mut pieces = Vec::new();
+        if let Some(ResponseV1 { status, headers, body }) = exchange.response {
+            pieces.push(Piece::Head { status, headers });
+            pieces.push(Piece::Bytes(body.into_bytes()));
+        }
+        pieces.push(exchange.fault.map_or(Piece::End, Piece::Failed));
+        Ok(pieces)
+    }
+}
+
+fn unusable(place: &str, why: &str) -> Failure {
+    Failure::usage("the cassette cannot be used").evidence(format!("{place}: {why}")).next("record it anew")
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The way to the first place where two requests differ, such as `messages/2/content`.
+fn difference(one: &Value, other: &Value) -> Option<String> {
+    let below = |key: &str, one: &Value, other: &Value| {
+        difference(one, other).map(|rest| if rest.is_empty() { key.to_owned() } else { format!("{key}/{rest}") })
+    };
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
+            keys.into_iter().find_map(|key| {
+                below(key, one.get(key).unwrap_or(&Value::Null), other.get(key).unwrap_or(&Value::Null))
+            })
+        }
+        (Value::Array(one), Value::Array(other)) => (0..one.len().max(other.len())).find_map(|at| {
+            below(&at.to_string(), one.get(at).unwrap_or(&Value::Null), other.get(at).unwrap_or(&Value::Null))
+        }),
+        _ => (one != other).then(String::new),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_named_by_its_way() {
+        for (one, other, expected) in [
+            (r#"{"a":1}"#, r#"{"a":1}"#, None),
+            (r#"{"a":1}"#, r#"{"a":2}"#, Some("a")),
+            (r#"{"m":[{"c":"x"},{"c":"y"}]}"#, r#"{"m":[{"c":"x"},{"c":"z"}]}"#, Some("m/1/c")),
+            (r#"{"m":[1]}"#, r#"{"m":[1,2]}"#, Some("m/1")),
+            (r#"{"m":[1]}"#, r#"{"m":[1],"n":0}"#, Some("n")),
+        ] {
+            let [one, other] = [one, other].map(|text| serde_json::from_str(text).unwrap());
+            assert_eq!(difference(&one, &other).as_deref(), expected);
+        }
+    }
+}

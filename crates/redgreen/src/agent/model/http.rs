@@ -1,0 +1,215 @@
+//! One exchange over the network. A thread of its own reads, because a read that waits hears neither Ctrl-C nor a
+//! deadline; whoever leaves early cuts its connection, so that it ends too.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use redgreen_core::model::provider::Provider;
+use redgreen_core::model::{Fault, FaultKind, Reply};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+
+use super::{Limits, Piece};
+use crate::config::Models;
+use crate::failure::Failure;
+use crate::process::{Interrupted, Stop};
+
+/// How often a waiting client looks whether it should stop.
+const POLL: Duration = Duration::from_millis(50);
+/// Read ahead of us, at most: so many pieces of so many bytes.
+const PIECES_MAX: usize = 8;
+const PIECE_BYTES: usize = 16 << 10;
+/// The reader outlives the deadline by this, in case nobody cut its connection.
+const GRACE: Duration = Duration::from_secs(5);
+const HEADER_BYTES_MAX: usize = 64 << 10;
+const CERTIFICATES_BYTES_MAX: u64 = 8 << 20;
+
+/// A way out, and the connections that may be used again.
+pub(super) struct Line {
+    proxy: Option<ureq::Proxy>,
+    tls: TlsConfig,
+    limits: Limits,
+    spare: Mutex<Vec<ureq::Agent>>,
+}
+
+impl Line {
+    pub(super) fn new(base: &str, models: &Models, limits: Limits) -> Result<Self> {
+        let proxy = models.proxy(base).map(|proxy| ureq::Proxy::new(proxy.reveal())).transpose().map_err(|_| {
+            // The address may hold a password, so it is not shown.
+            Failure::usage("the address of the proxy cannot be used").next("correct HTTPS_PROXY")
+        })?;
+        let tls = match models.certificates.as_deref().filter(|_| base.starts_with("https://")) {
+            Some(path) => TlsConfig::builder().root_certs(RootCerts::from(certificates(path)?)).build(),
+            None => TlsConfig::default(),
+        };
+        Ok(Self { proxy, tls, limits, spare: Mutex::default() })
+    }
+
+    /// Sends the body and hands every piece of the answer to `hear`, until it has heard enough.
+    pub(super) fn exchange(
+        &self,
+        provider: &Provider,
+        key: Option<(&'static str, String)>,
+        body: &[u8],
+        deadline: Instant,
+        stop: &Stop,
+        hear: &mut dyn FnMut(Piece) -> Option<Result<Reply, Fault>>,
+    ) -> Result<Option<Result<Reply, Fault>>> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Some(Err(late("the time is over"))));
+        }
+        let agent = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| self.agent());
+        let wire = provider.dialect.wire;
+        let mut request = agent
+            .post(wire.url(&provider.base, &provider.model))
+            .config()
+            .timeout_global(Some(left + GRACE))
+            .build()
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream");
+        for (name, value) in wire.headers() {
+            request = request.header(*name, *value);
+        }
+        if let Some((name, value)) = key {
+            request = request.header(name, value);
+        }
+        let (sender, receiver) = sync_channel(PIECES_MAX);
+        let (body, base) = (body.to_vec(), provider.base.clone());
+        let reader = thread::Builder::new().name("model".to_owned());
+        reader.spawn(move || read(request, &body, &base, &sender)).context("start a thread to read an answer")?;
+        let answer = self.wait(&receiver, deadline, stop, hear);
+        // Only a connection whose answer was heard to its end can carry another.
+        let is_heard = matches!(answer, Ok(Some(Ok(_))))
+            && matches!(receiver.recv_timeout(POLL), Err(RecvTimeoutError::Disconnected) | Ok(Piece::End));
+        match self.spare.lock() {
+            Ok(mut spare) if is_heard => spare.push(agent),
+            _ => agent.shutdown(),
+        }
+        answer
+    }
+
+    fn wait(
+        &self,
+        pieces: &Receiver<Piece>,
+        deadline: Instant,
+        stop: &Stop,
+        hear: &mut dyn FnMut(Piece) -> Option<Result<Reply, Fault>>,
+    ) -> Result<Option<Result<Reply, Fault>>> {
+        let mut heard = Instant::now();
+        loop {
+            if stop.requested() {
+                return Err(Interrupted.into());
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return Ok(Some(Err(late("the time is over"))));
+            }
+            let idle = self.limits.idle.saturating_sub(now.duration_since(heard));
+            if idle.is_zero() {
+                let seconds = self.limits.idle.as_secs_f64();
+                return Ok(Some(Err(late(&format!("nothing was heard for {seconds} s")))));
+            }
+            match pieces.recv_timeout(POLL.min(idle).min(deadline - now)) {
+                Ok(piece) => {
+                    heard = Instant::now();
+                    if let Some(answer) = hear(piece) {
+                        return Ok(Some(answer));
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+        }
+    }
+
+    fn agent(&self) -> ureq::Agent {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            // Nobody moves a model's server; a redirect would carry the key to somewhere else.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(self.proxy.clone())
+            .tls_config(self.tls.clone())
+            .user_agent(concat!("redgreen/", env!("CARGO_PKG_VERSION")))
+            .timeout_resolve(Some(self.limits.connect))
+            .timeout_connect(Some(self.limits.connect))
+            .timeout_per_read(Some(self.limits.idle + GRACE))
+            .timeout_per_write(Some(self.limits.idle + GRACE))
+            .max_response_header_size(HEADER_BYTES_MAX)
+            .max_idle_connections(1)
+            .input_buffer_size(PIECE_BYTES)
+            .output_buffer_size(PIECE_BYTES)
+            .build();
+        config.into()
+    }
+}
+
+/// The reader's whole life. It ends when the answer does, or when nobody listens any more.
+fn read(request: ureq::RequestBuilder<ureq::typestate::WithBody>, body: &[u8], base: &str, out: &SyncSender<Piece>) {
+    let failed = |error: &ureq::Error| {
+        let kind = match error {
+            ureq::Error::Timeout(_) => FaultKind::Timeout,
+            ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => FaultKind::BadRequest,
+            // A certificate nobody here trusts: it will be the same the next time.
+            ureq::Error::Tls(_) | ureq::Error::Rustls(_) => FaultKind::BadRequest,
+            ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => FaultKind::BadRequest,
+            _ => FaultKind::Network,
+        };
+        Piece::Failed(Fault::new(kind, format!("{base}: {error}")))
+    };
+    let response = match request.send(body) {
+        Ok(response) => response,
+        Err(error) => {
+            out.send(failed(&error)).ok();
+            return;
+        }
+    };
+    let status = response.status().as_u16();
+    let headers = response.headers().iter().map(|(name, value)| {
+        (name.as_str().to_ascii_lowercase(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
+    let mut alive = out.send(Piece::Head { status, headers: headers.collect() }).is_ok();
+    let mut reader = response.into_body().into_with_config().limit(u64::MAX).reader();
+    let mut buffer = vec![0; PIECE_BYTES];
+    while alive {
+        alive = match reader.read(&mut buffer) {
+            Ok(0) => {
+                out.send(Piece::End).ok();
+                false
+            }
+            Ok(length) => out.send(Piece::Bytes(buffer.get(..length).unwrap_or_default().to_vec())).is_ok(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => true,
+            Err(error) => {
+                out.send(failed(&ureq::Error::from(error))).ok();
+                false
+            }
+        };
+    }
+}
+
+/// The certificates in a file of PEM.
+fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>> {
+    let unusable = |why: &str| {
+        Failure::usage(format!("SSL_CERT_FILE cannot be used: {}", path.display())).evidence(why.to_owned())
+    };
+    let file = File::open(path).map_err(|error| unusable(&error.to_string()))?;
+    let mut text = Vec::new();
+    file.take(CERTIFICATES_BYTES_MAX).read_to_end(&mut text).map_err(|error| unusable(&error.to_string()))?;
+    let found: Vec<_> = parse_pem(&text)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    if found.is_empty() { Err(unusable("it holds no certificate").into()) } else { Ok(found) }
+}
+
+fn late(words: &str) -> Fault {
+    Fault::new(FaultKind::Timeout, words)
+}

@@ -1,0 +1,290 @@
+//! The built-in agent with a model that says what it is told to: whole runs, and everything that can go wrong between
+//! redgreen and a server.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Story, is_fast};
+use crate::server::{Ending, Seen, Server, Turn, Wire};
+
+const TEST: &str =
+    "from calc import add\n\n\ndef test_adds():\n    assert add(2, 3) == 5\n    assert add(-1, 1) == 0\n";
+const CODE: &str = "def add(a, b):\n    return a + b\n";
+const NEXT: &str =
+    r#"{"currentTest": {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}}"#;
+
+/// Which agent a request comes from, by its instructions.
+fn role(seen: &Seen) -> &'static str {
+    let text = seen.body.to_string();
+    let roles = [
+        ("You plan.", "plan"),
+        ("Write one new test", "red"),
+        ("Make the failing tests pass", "green"),
+        ("All tests pass.", "refactor"),
+        ("was refused, as told below", "diagnosis"),
+    ];
+    roles.into_iter().find(|(words, _)| text.contains(words)).map_or("nobody", |(_, role)| role)
+}
+
+/// A model that develops an adder in one cycle.
+fn adder(seen: &Seen) -> Turn {
+    let done = seen.body.to_string().contains("- [x] adds two numbers");
+    match (role(seen), seen.answers()) {
+        ("plan", 0) if !done => {
+            Turn::call("Write", json!({ "file_path": "test-list.md", "content": "- [ ] adds two numbers\n" }))
+        }
+        ("plan", _) if done => Turn::say(r#"{"currentTest": null}"#),
+        ("plan", _) => Turn::say(NEXT),
+        ("red", 0) => Turn::call("Write", json!({ "file_path": "test_calc.py", "content": TEST }))
+            .and_call("Complete", json!({ "implementation_files": [] })),
+        ("green", 0) => {
+            Turn::call("Write", json!({ "file_path": "calc.py", "content": CODE })).and_call("RunTests", json!({}))
+        }
+        ("green", _) => Turn::call("Complete", json!({ "implementation_files": ["calc.py"], "summary": "it adds" })),
+        ("refactor", _) => Turn::say("Nothing is worth changing."),
+        _ => Turn::status(400).body("what is this about?"),
+    }
+}
+
+/// A project whose model is served there.
+fn with_model(server: &Server, wire: Wire) -> Story {
+    let story = Story::new();
+    match wire {
+        Wire::Anthropic => story
+            .env("ANTHROPIC_API_KEY", "sk-ant-test")
+            .env("ANTHROPIC_BASE_URL", &server.url)
+            .env("TDD_MODEL", "claude-opus-5-5"),
+        _ => {
+            let settings =
+                format!("backoff = 0.0\n[model]\nbase-url = \"{}/v1\"\n[agent]\nmodel = \"m\"\n", server.url);
+            story.file("redgreen.toml", &settings);
+            story.commit("a model");
+            story
+        }
+    }
+}
+
+/// Plays `first` until it has nothing more to say, then the adder.
+fn begins(first: Vec<Turn>) -> Server {
+    let next = Arc::new(AtomicUsize::new(0));
+    Server::answering(move |seen| {
+        let turn = first.get(next.fetch_add(1, Ordering::SeqCst)).cloned();
+        turn.unwrap_or_else(|| adder(seen))
+    })
+}
+
+#[test]
+fn a_key_is_all_it_takes_for_a_whole_run() {
+    for wire in [Wire::Anthropic, Wire::Chat] {
+        let server = Server::answering(adder);
+        let story = with_model(&server, wire);
+        let said = story.redgreen("run \"an adder\"").exits(3).says("waiting for a human").says("built-in (");
+        assert_eq!(
+            story.log(&format!("main..{}", story.branch())),
+            [
+                "plan: adds two numbers",
+                "test: adds two numbers",
+                "feat: adds two numbers",
+                "refactor: no changes needed",
+                "plan: every test of the list is done",
+            ]
+        );
+        assert!(said.stderr.contains("· RunTests"), "what it does is shown:\n{}", said.stderr);
+        assert!(said.stderr.contains("Nothing is worth changing."), "and what it says:\n{}", said.stderr);
+        let requests = server.requests();
+        assert_eq!(requests.len(), 7, "{:?}", requests.iter().map(role).collect::<Vec<_>>());
+        let results =
+            requests.iter().find(|seen| role(seen) == "green" && seen.answers() == 1).unwrap().body.to_string();
+        assert!(results.contains("1 passed, 0 failed"), "RunTests runs them: {results}");
+
+        let status = story.redgreen("status --json").exits(0).json();
+        let spent = &status["runs"][0]["spent"];
+        assert_eq!((&spent["requests"], &spent["output"]), (&json!(7), &json!(7 * 7)), "{spent}");
+        let priced = if wire == Wire::Anthropic {
+            spent["microdollars"].as_u64() > Some(0)
+        } else {
+            spent["unpricedTurns"] == 5
+        };
+        assert!(priced, "{spent}");
+        let note: Value =
+            serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()))).unwrap();
+        assert_eq!(note["spent"]["requests"], 7, "{note}");
+        story.redgreen("approve").exits(0).says("merged");
+    }
+}
+
+#[test]
+fn what_trying_again_cannot_help_stops_the_run_with_the_servers_words() {
+    let told =
+        |kind: &str, words: &str| json!({ "type": "error", "error": { "type": kind, "message": words } }).to_string();
+    for (turn, words) in [
+        (
+            Turn::status(404).body(&told("not_found_error", "model: claude-opus-5-5")),
+            "has no model \"claude-opus-5-5\"",
+        ),
+        (Turn::status(401).body(&told("authentication_error", "invalid x-api-key")), "does not accept the key: "),
+        (Turn::say("no").ending(Ending::Refusal), "refuses"),
+    ] {
+        let server = begins(vec![turn]);
+        let story = with_model(&server, Wire::Anthropic);
+        let said = story.redgreen("run \"an adder\"").exits(4).says("the agent cannot work").says(words);
+        assert!(!said.stderr.contains("sk-ant-test") && !said.stdout.contains("sk-ant-test"));
+        assert_eq!(server.requests().len(), 1, "nothing else is tried");
+        story.redgreen("resume").exits(3);
+    }
+    let story = Story::new().env("ANTHROPIC_API_KEY", "k").env("TDD_MODEL", "opus");
+    story.redgreen("run x").exits(2).says("not known who serves the model \"opus\"");
+    Story::new().redgreen("run --model claude-opus-5-5 x").exits(2).says("ANTHROPIC_API_KEY is not set");
+    Story::new().redgreen("run --agent built-in x").exits(2).says("the built-in agent needs a model");
+}
+
+#[test]
+fn what_may_pass_is_waited_for() {
+    let server = begins(vec![
+        Turn::status(429).header("retry-after", "0"),
+        Turn::status(529),
+        Turn::status(500),
+        Turn::Drop,
+        Turn::say("half of it").cut_after(2),
+        Turn::Raw("event: message_start\ndata: {nonsense\n\n".to_owned()),
+    ]);
+    let story = with_model(&server, Wire::Anthropic);
+    story.redgreen("run \"an adder\"").exits(3);
+    assert_eq!(server.requests().len(), 6 + 7);
+}
+
+#[test]
+fn a_server_that_is_gone_ends_the_run_and_one_that_is_back_goes_on() {
+    let server = Server::answering(|_| Turn::Drop);
+    let story = with_model(&server, Wire::Anthropic);
+    story.redgreen("run --max-retries 1 \"an adder\"").exits(1).says("gave up");
+    drop(server);
+    let back = Server::answering(adder);
+    let story = story.env("ANTHROPIC_BASE_URL", &back.url);
+    story.redgreen("resume").exits(3);
+}
+
+#[test]
+fn a_budget_that_is_spent_in_the_middle_of_a_turn_leaves_its_edits_for_a_larger_one() {
+    let server = Server::answering(adder);
+    let story = with_model(&server, Wire::Anthropic);
+    // PLAN takes two requests of 147 tokens, RED one; the first of GREEN fits, the second does not.
+    let said = story.redgreen("run --budget-usd 0.0015 \"an adder\"").exits(5).says("budget spent");
+    assert_eq!(server.requests().len(), 4, "{}", said.stderr);
+    let kept = story.git("for-each-ref --format=%(refname) refs/redgreen/work");
+    assert_eq!(story.git(&format!("show {kept}:calc.py")), CODE.trim_end(), "the edits are kept");
+    story.redgreen("status").exits(0).says("budget spent");
+    story.redgreen("resume --budget-usd 9").exits(3);
+}
+
+#[test]
+fn a_model_that_misbehaves_is_told_and_goes_on() {
+    let server = begins(vec![
+        Turn::call("Write", json!({ "file_path": "../test-list.md", "content": "x" }))
+            .and_call("Bash", json!({ "command": "rm -rf /" })),
+        Turn::call("Write", json!({ "file_path": "test-list.md", "content": "- [ ] adds" })).ending(Ending::MaxTokens),
+        Turn::say("I think we are done."),
+        Turn::call("Write", json!({ "file_path": "test-list.md", "content": "- [ ] adds two numbers\n" })),
+    ]);
+    let story = with_model(&server, Wire::Anthropic);
+    story.redgreen("run \"an adder\"").exits(3);
+    let told: Vec<String> = server.requests().iter().map(|seen| seen.body["messages"].to_string()).collect();
+    assert!(
+        told[1].contains("leads out with") && told[1].contains("there is no tool \\\"Bash\\\" here"),
+        "{}",
+        told[1]
+    );
+    assert!(told[2].contains("cut off at its limit"), "{}", told[2]);
+    assert!(told[3].contains("Nothing was chosen."), "{}", told[3]);
+}
+
+#[test]
+fn commands_run_behind_the_fence_without_the_users_credentials() {
+    let commands = "echo key=$ANTHROPIC_API_KEY; cat ~/.netrc; touch ~/out; (echo x > /etc/out) 2>&1; git log --oneline; \
+                    ls .git/../ >/dev/null; echo inside > note.txt; exit 3";
+    let server = begins(vec![]);
+    let bash = Server::answering(move |seen| match (role(seen), seen.answers()) {
+        ("refactor", 0) => Turn::call("Bash", json!({ "command": commands })),
+        ("refactor", _) => Turn::say("Fine."),
+        _ => adder(seen),
+    });
+    drop(server);
+    let story = with_model(&bash, Wire::Anthropic);
+    std::fs::write(story.place("home/.netrc"), "password hunter2").unwrap();
+    story.redgreen("run \"an adder\"");
+    let requests = bash.requests();
+    let told = requests.iter().find(|seen| role(seen) == "refactor" && seen.answers() == 1).unwrap();
+    let told = told.body["messages"].to_string();
+    assert!(told.contains("key=\\n") && !told.contains("hunter2"), "{told}");
+    assert!(told.contains("feat: adds two numbers"), "git can be read: {told}");
+    assert!(told.contains("[exit 3]"), "{told}");
+    assert!(!story.place("home/out").exists(), "{told}");
+}
+
+#[test]
+fn reading_editing_testing_and_being_done_takes_few_bytes() {
+    const BYTES_MAX: usize = 12_000;
+    let server = Server::answering(|seen| match (role(seen), seen.answers()) {
+        ("green", 0) => Turn::call("Read", json!({ "file_path": "calc.py" })),
+        ("green", 1) => Turn::call(
+            "Edit",
+            json!({ "file_path": "calc.py", "old_string": "return a - b", "new_string": "return a + b" }),
+        ),
+        ("green", 2) => Turn::call("RunTests", json!({})),
+        _ => adder(seen),
+    });
+    let story = with_model(&server, Wire::Anthropic);
+    story.file("calc.py", "def add(a, b):\n    return a - b\n");
+    story.commit("wrong");
+    story.redgreen("run \"an adder\"").exits(3);
+    let green: Vec<Seen> = server.requests().into_iter().filter(|seen| role(seen) == "green").collect();
+    let sizes: Vec<usize> = green.iter().map(|seen| seen.bytes).collect();
+    assert_eq!(sizes.len(), 4);
+    assert!(sizes.iter().sum::<usize>() < BYTES_MAX, "{sizes:?}: {}", green[3].body);
+}
+
+#[test]
+fn many_runs_at_once_finish_in_little_memory() {
+    const RUNS: usize = 50;
+    const RUNS_FAST: usize = 3;
+    const MEMORY_KB_MAX: u64 = 25 << 10;
+    let server = Server::answering(adder);
+    let story = with_model(&server, Wire::Anthropic);
+    let count = if is_fast() { RUNS_FAST } else { RUNS };
+    let mut runs: Vec<_> = (0..count)
+        .map(|number| {
+            let mut command = story.prepare(&format!("run -q --no-input \"adder {number}\""));
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    let mut peaks = vec![0; count];
+    let mut left = count;
+    while left > 0 {
+        left = 0;
+        for (run, peak) in runs.iter_mut().zip(&mut peaks) {
+            match run.try_wait().unwrap() {
+                Some(status) => assert_eq!(status.code(), Some(3)),
+                None => {
+                    *peak = memory_kb(run.id()).max(*peak);
+                    left += 1;
+                }
+            }
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    let most = peaks.iter().max().copied().unwrap_or_default();
+    // Without optimisation the program itself is several times as large.
+    assert!(most > 0 && (cfg!(debug_assertions) || most < MEMORY_KB_MAX), "{peaks:?} KB");
+}
+
+/// The most memory a process held so far.
+fn memory_kb(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
