@@ -29,6 +29,35 @@ pub struct Assignment {
     pub trouble: Option<Trouble>,
     /// What the diagnosis agent said of the iteration before.
     pub diagnosis: Option<String>,
+    /// For agents that remember conversations.
+    #[serde(default)]
+    pub strategy: Strategy,
+}
+
+/// Which conversation a turn is part of. An agent that cannot go on with one begins a new one: its orders are complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "strategy", rename_all = "snake_case")]
+pub enum Strategy {
+    #[default]
+    New,
+    /// Goes on with this one.
+    Resume { session: String },
+    /// Goes on with a copy of this one, which stays as it was.
+    Fork { session: String },
+    /// Goes on with a copy of the first; the others' outcome is in the files.
+    MergeFork { sessions: Vec<String> },
+}
+
+impl Strategy {
+    /// The conversation to go on with, and whether it is a copy.
+    pub fn parent(&self) -> Option<(&str, bool)> {
+        match self {
+            Strategy::New => None,
+            Strategy::Resume { session } => Some((session, false)),
+            Strategy::Fork { session } => Some((session, true)),
+            Strategy::MergeFork { sessions } => sessions.first().map(|session| (session.as_str(), true)),
+        }
+    }
 }
 
 /// Why a try came to nothing, told to the next one and kept in the handoff note.

@@ -12,6 +12,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent;
+
 pub use node::Fault;
 
 /// The user's wish. Everything but the request is empty where the door does not ask for it.
@@ -164,6 +166,23 @@ pub struct Execution {
     /// The sessions to go on from; several to merge them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resume_from: Vec<String>,
+}
+
+impl Execution {
+    /// The conversation an external agent goes on with; agents of ours always begin anew.
+    pub fn session(&self) -> agent::Strategy {
+        let first = self.resume_from.first().cloned();
+        match (self.method, self.strategy, first) {
+            (ExecutionMethod::Cli, Strategy::Resume, Some(session)) => agent::Strategy::Resume { session },
+            (ExecutionMethod::Cli, Strategy::Fork, Some(session)) => agent::Strategy::Fork { session },
+            (ExecutionMethod::Cli, Strategy::MergeFork, Some(_)) => {
+                agent::Strategy::MergeFork { sessions: self.resume_from.clone() }
+            }
+            (ExecutionMethod::Cli, Strategy::New, _)
+            | (ExecutionMethod::Cli, _, None)
+            | (ExecutionMethod::Agent, ..) => agent::Strategy::New,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -379,6 +398,30 @@ mod tests {
 
     fn brief(request: &str) -> Brief {
         Brief::of(request)
+    }
+
+    #[test]
+    fn a_task_for_an_external_agent_says_which_conversation_goes_on() {
+        let check = |method, strategy, from: &[&str], expected| {
+            let resume_from = from.iter().map(|id| (*id).to_owned()).collect();
+            assert_eq!(
+                Execution { method, id: None, strategy, resume_from }.session(),
+                expected,
+                "{strategy:?} {from:?}"
+            );
+        };
+        let (one, cli) = (|| "a".to_owned(), ExecutionMethod::Cli);
+        check(cli, Strategy::New, &["a"], agent::Strategy::New);
+        check(cli, Strategy::Resume, &["a"], agent::Strategy::Resume { session: one() });
+        check(cli, Strategy::Fork, &["a"], agent::Strategy::Fork { session: one() });
+        check(
+            cli,
+            Strategy::MergeFork,
+            &["a", "b"],
+            agent::Strategy::MergeFork { sessions: vec![one(), "b".to_owned()] },
+        );
+        check(cli, Strategy::Resume, &[], agent::Strategy::New);
+        check(ExecutionMethod::Agent, Strategy::Resume, &["a"], agent::Strategy::New);
     }
 
     #[test]

@@ -81,6 +81,12 @@ pub enum Event {
         tree: String,
         cost: Cost,
         took_ms: u64,
+        /// By which the agent's conversation can be taken up again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<String>,
+        /// What the agent did beside its work, and what became of it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notices: Vec<String>,
     },
     Judged {
         phase: Phase,

@@ -1,11 +1,13 @@
 //! The handoff note: what one phase hands to the next, as JSON on that phase's commit under `refs/notes/tdd-handoffs`.
 //! With the commit it hangs on it is enough to go on from another clone.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Trouble;
 use crate::brief::{Brief, TestCase};
-use crate::phase::Phase;
+use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::report::Counts;
 use crate::verdict::{Decision, Faults, Verdict};
@@ -38,6 +40,9 @@ pub struct Handoff {
     /// Turns GREEN took.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub iterations: u32,
+    /// The last conversation of each role, for agents that remember them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sessions: BTreeMap<Role, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }

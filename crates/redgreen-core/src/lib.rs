@@ -6,6 +6,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::wildcard_enum_match_arm)]
 
+pub mod acp;
 pub mod agent;
 pub mod artifact;
 pub mod batch;
@@ -19,8 +20,10 @@ pub mod format;
 pub mod framework;
 pub mod guard;
 pub mod handoff;
+pub mod hearing;
 pub mod judge;
 pub mod model;
+pub mod orders;
 pub mod phase;
 pub mod policy;
 pub mod prompt;

@@ -1,13 +1,10 @@
 //! What a model is told: who it is, what it is to do, and the evidence, each part with a limit of its own. The words are
 //! the files beside this one. Every byte is sent again with every request of a turn, so there are few.
 
-mod answer;
 mod header;
 pub mod secret;
 
 use std::fmt::Write as _;
-
-pub use answer::{File, files};
 
 use crate::agent::Assignment;
 use crate::contest::Contest;

@@ -22,6 +22,8 @@ pub struct State {
     pub spent: Spent,
     /// Turns that came to their end, by role.
     pub turns: BTreeMap<Role, u32>,
+    /// The last conversation of each role, for agents that remember them.
+    pub sessions: BTreeMap<Role, String>,
     /// The worktree is known to hold what it should.
     pub prepared: bool,
     /// The engine is not at work on this run, and why.
@@ -309,6 +311,7 @@ impl State {
             situation,
             spent: Spent::default(),
             turns: BTreeMap::new(),
+            sessions: BTreeMap::new(),
             prepared: false,
             left: None,
             trail: Vec::new(),
@@ -340,6 +343,7 @@ impl State {
         progress.pending.clone_from(&handoff.pending_tests);
         progress.handoff = Some(handoff.clone());
         state.spent = handoff.spent.clone().unwrap_or_default();
+        state.sessions.clone_from(&handoff.sessions);
         state
     }
 
@@ -352,8 +356,9 @@ impl State {
         {
             self.spent.work_ms = self.spent.work_ms.saturating_add(*took_ms);
         }
-        if let Event::Turned { role, cost, .. } = event {
+        if let Event::Turned { role, cost, session, .. } = event {
             *self.turns.entry(*role).or_default() += 1;
+            self.sessions.extend(session.clone().map(|session| (*role, session)));
             self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
             self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
             self.spent.unknown_turns += u32::from(cost.tokens.is_none() && cost.microdollars.is_none());

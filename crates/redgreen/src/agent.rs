@@ -3,6 +3,8 @@
 
 pub mod built_in;
 pub mod choice;
+pub mod external;
+pub mod human;
 pub mod model;
 mod place;
 pub mod script;
@@ -24,6 +26,8 @@ use crate::process::Stop;
 pub enum Agent {
     BuiltIn(built_in::BuiltIn),
     Scripted(script::Script),
+    External(Box<external::External>),
+    Human(human::Human),
 }
 
 /// Who works in which role.
@@ -93,7 +97,7 @@ impl Team {
     pub fn script(&self) -> Option<&script::Script> {
         std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {
             Agent::Scripted(script) => Some(script),
-            Agent::BuiltIn(_) => None,
+            Agent::BuiltIn(_) | Agent::External(_) | Agent::Human(_) => None,
         })
     }
 }
@@ -104,6 +108,16 @@ impl Agent {
         match self {
             Agent::BuiltIn(agent) => agent.name(),
             Agent::Scripted(script) => script.agent(),
+            Agent::External(external) => external.name().to_owned(),
+            Agent::Human(_) => choice::HUMAN.to_owned(),
+        }
+    }
+
+    /// Whether it could move the repository's refs; where a fence holds, it cannot.
+    pub fn reaches_refs(&self) -> Result<bool> {
+        match self {
+            Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => Ok(true),
+            Agent::External(external) => external.reaches_refs(),
         }
     }
 
@@ -115,6 +129,8 @@ impl Agent {
         match self {
             Agent::BuiltIn(agent) => agent.take_turn(orders),
             Agent::Scripted(script) => script.take_turn(orders),
+            Agent::External(external) => external.take_turn(orders),
+            Agent::Human(human) => human.take_turn(orders),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The command line. Each verb is one file: what may be typed, and how the answer is worded.
 
 mod about;
+mod agents;
 mod bench;
 mod brief;
 mod config;
@@ -109,6 +110,7 @@ enum Verb {
     Init(init::Args),
     Test(test::Args),
     Doctor(doctor::Args),
+    Agents(agents::Args),
     Demo(demo::Args),
     Bench(bench::Args),
     Completions(about::CompletionsArgs),
@@ -188,6 +190,7 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Init(args) => args.perform(&desk),
         Verb::Test(args) => args.perform(&desk),
         Verb::Doctor(args) => args.perform(&desk),
+        Verb::Agents(args) => args.perform(&desk),
         Verb::Demo(args) => args.perform(&desk),
         Verb::Bench(args) => args.perform(&desk),
         Verb::Completions(args) => Ok(args.perform(&desk, Cli::command())),

@@ -1,10 +1,12 @@
 //! Where settings come from: files (`layers`), the environment, the command line; the later one wins. The only place that
 //! reads the environment.
 
+pub mod agents;
 pub mod layers;
 mod models;
 mod properties;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -88,7 +90,7 @@ pub enum Fence {
     /// The strongest this machine allows.
     #[default]
     Auto,
-    /// None: tests see the network and all files. The verdict says so.
+    /// None: tests, or agents, see and reach whatever the user does. The verdict says so.
     None,
 }
 
@@ -124,6 +126,12 @@ pub struct AgentChoice {
     pub model: Option<String>,
     /// The file a scripted agent plays, from the project's root.
     pub script: Option<PathBuf>,
+    /// A human's turn is over when a file is saved, not when Enter is pressed.
+    pub on_save: bool,
+    /// Whether agents that are programs of their own are fenced in.
+    pub fence: Fence,
+    /// Agents of the project's own, by name.
+    pub custom: BTreeMap<String, agents::Row>,
 }
 
 /// Where the built-in agent's models are served, and what a turn may take.
@@ -248,9 +256,19 @@ impl Environment {
 
     /// Whether a program can be started by its name.
     pub fn has_program(&self, name: &str) -> bool {
-        let folders = self.path.clone().unwrap_or_default();
-        std::env::split_paths(&folders).any(|folder| folder.join(name).is_file())
+        self.find_program(name).is_some()
     }
+
+    /// The file that would be started by this name.
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let folders = self.path.clone().unwrap_or_default();
+        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+    }
+}
+
+/// The variables of ours that another program may know.
+pub fn variables(allowed: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(&allowed)).collect()
 }
 
 impl File {

@@ -5,6 +5,7 @@
 mod batching;
 mod judging;
 mod landing;
+mod refs;
 mod stale;
 mod turning;
 

@@ -1,6 +1,7 @@
 //! The verbs, each in a file of its own. Every face calls these and nothing below them; they give back values and print
 //! nothing.
 
+pub mod agents;
 pub mod bench;
 pub mod brief;
 pub mod config;
@@ -34,6 +35,7 @@ use redgreen_core::state::State;
 
 use crate::agent::Team;
 use crate::agent::choice::{Choice, Ground};
+use crate::agent::external::Premises;
 use crate::config::{Environment, File, worktree_root};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
@@ -108,7 +110,10 @@ fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result
     let kept = folder.map(kept_choice).transpose()?.unwrap_or_default();
     let configured = Choice::configured(&project.file, &project.environment, &project.git.root);
     let choice = flags.clone().or(kept).or(configured);
-    let ground = Ground { file: &project.file, environment: &project.environment, root: &project.git.root };
+    let (git, fence) = (&project.git, project.file.agent.fence);
+    let premises = Premises::new(&project.environment, &git.root, &git.common_dir, &project.workshop, fence);
+    let (file, environment) = (&project.file, &project.environment);
+    let ground = Ground { file, environment, root: &git.root, premises: &premises };
     Ok((choice.team(&ground)?, choice))
 }
 

@@ -26,6 +26,10 @@ const DRAIN_GRACE: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(25);
 /// How soon we look again at a program that has closed its pipes; the pause grows up to the one above.
 const NAP_MIN: Duration = Duration::from_micros(100);
+/// How long a program may take to end by itself once nothing more is wanted of it.
+const DONE_GRACE: Duration = Duration::from_secs(3);
+/// How long a program that is spoken with may take to heed the word that it is to stop.
+const HEED_GRACE: Duration = Duration::from_millis(300);
 
 /// A program about to be started. Nothing is inherited by accident: stdin is empty unless given.
 #[derive(Clone, Debug)]
@@ -62,6 +66,38 @@ pub struct Output {
     /// Something was printed beyond the limit and is gone.
     pub cut: bool,
     pub wall: Duration,
+}
+
+/// What is heard of a program while it runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Heard<'a> {
+    /// A line of its standard output; of one without end, only its beginning.
+    Line { text: &'a [u8], whole: bool },
+    /// Its time is up, or the user wants to stop: it will be ended.
+    Unwanted,
+}
+
+/// What is done about something that was heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Nothing,
+    /// Goes to its standard input.
+    Say(Vec<u8>),
+    /// Nothing more is wanted of it: its input is closed, and if it does not end by itself, it is ended.
+    Done,
+}
+
+/// Whoever listens to a program, and may answer it.
+pub type Listener<'a> = &'a mut dyn FnMut(Heard<'_>) -> Answer;
+
+/// What goes on with a program while it runs.
+pub enum Attention<'a> {
+    /// Its output is looked at when it is over.
+    None,
+    /// It is listened to; its input ends with what it was started with.
+    Listening(Listener<'a>),
+    /// It is spoken with; its input stays open until the listener is done.
+    Speaking(Listener<'a>),
 }
 
 /// The user's wish to stop, shared by everything that waits.
@@ -242,11 +278,16 @@ impl Program {
 
     /// Runs the program to its end, its time limit, or the user's Ctrl-C, whichever comes first.
     pub fn output(&self, limits: Limits, stop: &Stop) -> Result<Output> {
+        self.attended(limits, stop, Attention::None)
+    }
+
+    /// The same for a program that is listened to, or spoken with, while it runs.
+    pub fn attended(&self, limits: Limits, stop: &Stop, attention: Attention<'_>) -> Result<Output> {
         let started = Instant::now();
-        let mut child = self.spawn()?;
+        let mut child = self.spawn(&attention)?;
         let group = Pid::from_child(&child);
         stop.working(group);
-        let served = Pipes::of(&mut child, &self.stdin, limits.output_bytes_max).and_then(|mut pipes| {
+        let served = Pipes::of(&mut child, &self.stdin, limits.output_bytes_max, attention).and_then(|mut pipes| {
             let ended = attend(&mut child, &mut pipes, started + limits.wall, stop)?;
             Ok((pipes, ended))
         });
@@ -262,11 +303,12 @@ impl Program {
         Ok(Output { exit, stdout, stderr, cut: stdout_cut || stderr_cut, wall: started.elapsed() })
     }
 
-    fn spawn(&self) -> Result<Child> {
+    fn spawn(&self, attention: &Attention<'_>) -> Result<Child> {
         #[expect(clippy::disallowed_methods, reason = "this is the door")]
         let mut command = std::process::Command::new(&self.name);
         command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        let silent = self.stdin.is_empty() && !matches!(attention, Attention::Speaking(_));
+        command.stdin(if silent { Stdio::null() } else { Stdio::piped() });
         if self.inherits == Inherits::Nothing {
             command.env_clear();
         }
@@ -354,7 +396,7 @@ fn quote(word: &OsStr) -> String {
 /// Serves the program until it has ended; ends it, and all its children, when its time is up or the user wants to stop.
 fn attend(
     child: &mut Child,
-    pipes: &mut Pipes<'_>,
+    pipes: &mut Pipes<'_, '_>,
     deadline: Instant,
     stop: &Stop,
 ) -> Result<(Option<ExitStatus>, Exit)> {
@@ -367,6 +409,10 @@ fn attend(
         return Ok((Some(status), exit));
     }
     let exit = if Instant::now() >= deadline { Exit::TimedOut } else { Exit::Signal(Signal::TERM.as_raw()) };
+    pipes.tell(Heard::Unwanted);
+    if pipes.is_listened_to() && until_ended(child, pipes, Instant::now() + HEED_GRACE, &|| false)?.is_some() {
+        return Ok((None, exit));
+    }
     for signal in [Signal::TERM, Signal::KILL] {
         kill_process_group(group, signal).ok();
         if until_ended(child, pipes, Instant::now() + TERM_GRACE, &|| false)?.is_some() {
@@ -379,7 +425,7 @@ fn attend(
 /// `None` when the program has not ended by the deadline, or when it is no longer wanted.
 fn until_ended(
     child: &mut Child,
-    pipes: &mut Pipes<'_>,
+    pipes: &mut Pipes<'_, '_>,
     deadline: Instant,
     unwanted: &dyn Fn() -> bool,
 ) -> Result<Option<ExitStatus>> {
@@ -389,7 +435,8 @@ fn until_ended(
             return Ok(Some(status));
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || unwanted() {
+        let idle = pipes.done_since().is_some_and(|since| since.elapsed() >= DONE_GRACE);
+        if left.is_zero() || idle || unwanted() {
             return Ok(None);
         }
         if pipes.are_closed() {
@@ -403,7 +450,7 @@ fn until_ended(
 }
 
 /// Reads what is still in the pipes once the program has ended.
-fn drain(pipes: &mut Pipes<'_>) {
+fn drain(pipes: &mut Pipes<'_, '_>) {
     let deadline = Instant::now() + DRAIN_GRACE;
     while !pipes.are_closed() {
         let left = deadline.saturating_duration_since(Instant::now());

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{Limits, Output, Program, Stop};
+use crate::process::{Attention, Limits, Output, Program, Stop};
 
 pub use fenced::{SUBCOMMAND, main as fenced_main};
 
@@ -206,8 +206,19 @@ impl Sandbox {
     /// Runs the program to its end and the end of everything it started. An exit code of 128 and a signal's number,
     /// which shells use too, is told as that signal.
     pub fn run(&self, program: &Program, fence: &Fence, limits: Limits, stop: &Stop) -> Result<Fenced> {
-        let wrapped = wrap::wrap(self, program, fence)?;
-        let mut output = wrapped.output(limits, stop)?;
+        self.attended(program, fence, limits, stop, Attention::None)
+    }
+
+    /// The same for a program that is listened to, or spoken with, while it runs.
+    pub fn attended(
+        &self,
+        program: &Program,
+        fence: &Fence,
+        limits: Limits,
+        stop: &Stop,
+        attention: Attention<'_>,
+    ) -> Result<Fenced> {
+        let mut output = wrap::wrap(self, program, fence)?.attended(limits, stop, attention)?;
         if let Some(error) = fenced::setup_error(&output) {
             return Err(error.context(format!("fence in {}", program.line())));
         }

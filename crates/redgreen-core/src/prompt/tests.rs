@@ -23,6 +23,7 @@ fn assignment(role: Role) -> Assignment {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        strategy: crate::agent::Strategy::New,
     }
 }
 

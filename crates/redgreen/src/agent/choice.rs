@@ -8,13 +8,17 @@ use redgreen_core::phase::Role;
 use serde::{Deserialize, Serialize};
 
 use super::built_in::BuiltIn;
+use super::external::{External, Premises, presence};
+use super::human::Human;
 use super::script::Script;
 use super::{Agent, Team};
-use crate::config::{Environment, File};
+use crate::config::{self, Environment, File};
 use crate::failure::Failure;
 
 /// The name of the agent that plays a file.
 pub const SCRIPTED: &str = "scripted";
+/// The name of the agent that is a person.
+pub const HUMAN: &str = "human";
 /// The name of the agent that talks to a model; `built-in:<model>` names the model too.
 pub const BUILT_IN: &str = "built-in";
 /// Worked with where nobody names a model and its provider's key is set.
@@ -28,6 +32,7 @@ pub struct Ground<'a> {
     pub environment: &'a Environment,
     /// The project's own folder.
     pub root: &'a Path,
+    pub premises: &'a Premises,
 }
 
 /// The agents' names, as far as somebody gave them. Kept with the run, so that resuming needs no flag.
@@ -80,12 +85,10 @@ impl Choice {
             (Some(name), _) => self.member(name, ground)?,
             (None, Some(_)) => self.member(SCRIPTED, ground)?,
             (None, None) if self.model(ground).is_some() => self.member(BUILT_IN, ground)?,
-            (None, None) => {
-                return Err(Failure::usage("no agent is named, and no model")
-                    .evidence("with ANTHROPIC_API_KEY set, or a model named, the built-in agent works")
-                    .next("redgreen run --model <provider>/<model> …, or --script FILE …; see it work: redgreen demo")
-                    .into());
-            }
+            (None, None) => match presence::first(ground.environment)? {
+                Some(name) => self.member(name, ground)?,
+                None => return Err(nobody().into()),
+            },
         };
         self.roles
             .iter()
@@ -100,10 +103,9 @@ impl Choice {
             (_, SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
                 .next("redgreen run --script FILE \"<what to build>\"")
                 .into()),
-            _ => Err(Failure::usage(format!("there is no agent {name:?}"))
-                .evidence(format!("known: {BUILT_IN}, {BUILT_IN}:<model>, {SCRIPTED}"))
-                .next("redgreen run --agent <name> …")
-                .into()),
+            (_, HUMAN, _) => Human::new(ground.file.agent.on_save).map(Agent::Human),
+            (Some((name, model)), ..) => self.external(name, Some(model), ground),
+            (None, ..) => self.external(name, None, ground),
         }
     }
 
@@ -117,11 +119,48 @@ impl Choice {
         BuiltIn::new(model, ground.file, ground.environment, ground.root).map(Agent::BuiltIn)
     }
 
+    /// Who works when nobody is named: the built-in agent where there is a model for it, else one that is here.
+    pub fn first(file: &File, environment: &Environment) -> Result<Option<&'static str>> {
+        let named = environment.model.is_some() || file.agent.model.is_some();
+        let has_model = named || environment.models.key(&[USUAL_KEY]).is_some();
+        if has_model { Ok(Some(BUILT_IN)) } else { presence::first(environment) }
+    }
+
     /// The model that is named, or the usual one where there is a key for it. There is no other way to come by one.
     fn model(&self, ground: &Ground<'_>) -> Option<&str> {
         let has_key = ground.environment.models.key(&[USUAL_KEY]).is_some();
         self.model.as_deref().or(has_key.then_some(USUAL_MODEL))
     }
+
+    fn external(&self, name: &str, model: Option<&str>, ground: &Ground<'_>) -> Result<Agent> {
+        let (table, own) = (config::agents::table()?, &ground.file.agent.custom);
+        let Some(row) = own.get(name).or_else(|| table.get(name)) else {
+            let known =
+                [BUILT_IN, SCRIPTED, HUMAN].into_iter().chain(own.keys().chain(table.keys()).map(String::as_str));
+            return Err(Failure::usage(format!("there is no agent {name:?}"))
+                .evidence(format!("known: {}", known.collect::<Vec<_>>().join(", ")))
+                .next("redgreen run --agent <name> …")
+                .into());
+        };
+        let program = row.program().map(|program| {
+            ground.environment.find_program(program).ok_or_else(|| {
+                Failure::environment(format!("the agent {name:?} is not installed"))
+                    .evidence(format!("there is no program {program:?} on the PATH"))
+                    .next(if row.install.is_empty() { "redgreen agents" } else { row.install.as_str() })
+            })
+        });
+        let (program, model) = (program.transpose()?, model.map(str::to_owned));
+        let external = External::new(name, row.clone(), program, model, ground.premises.clone());
+        Ok(Agent::External(Box::new(external)))
+    }
+}
+
+fn nobody() -> Failure {
+    Failure::usage("no agent is named, no model, and no coding agent was found")
+        .evidence("with ANTHROPIC_API_KEY set, or a model named, the built-in agent works: --model <provider>/<model>")
+        .evidence("looked for installed coding agents that are logged in; `redgreen agents` shows each of them")
+        .evidence("the scripted agent plays a file that says what to write in each phase: --script FILE")
+        .next("log in to an agent (redgreen agents), or see it work without one: redgreen demo")
 }
 
 #[cfg(test)]

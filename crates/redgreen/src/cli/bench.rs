@@ -26,6 +26,8 @@ pub(super) struct Args {
 enum Choice {
     /// A run of three cycles, start-up, status and history
     Run,
+    /// A turn of an agent that is a program of its own
+    Agents,
     /// How fast reports are read
     Reports,
     /// `redgreen test` beside the bare runner
@@ -40,6 +42,7 @@ impl From<Choice> for Part {
     fn from(choice: Choice) -> Self {
         match choice {
             Choice::Run => Self::Run,
+            Choice::Agents => Self::Agents,
             Choice::Reports => Self::Reports,
             Choice::Suites => Self::Suites,
             Choice::Verdicts => Self::Verdicts,

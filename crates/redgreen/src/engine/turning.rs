@@ -68,6 +68,8 @@ impl Engine<'_> {
                 .next("redgreen resume --agent <name>")
                 .into());
         };
+        let agent = team.member(assignment.role);
+        let refs = if agent.reaches_refs()? { Some(self.remember_refs()?) } else { None };
         let started = Instant::now();
         let desk = self.folder.desks().join(self.turn_name(assignment.role));
         fs::create_dir_all(&desk).with_context(|| format!("create {}", desk.display()))?;
@@ -89,8 +91,9 @@ impl Engine<'_> {
             stop: &self.project.stop,
             live: &mut |said| observe(Sight::Live(role, said)),
         };
-        let taken = team.member(role).take_turn(&mut orders)?;
+        let taken = agent.take_turn(&mut orders)?;
         let took_ms = elapsed_ms(started);
+        let notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();
         self.keep_transcript(assignment, &taken.transcript)?;
         let taken = match batching::unmarked(assignment, &taken.turn, &worktree.path)? {
             Some(turn) => Taken { turn, ..taken },
@@ -108,7 +111,8 @@ impl Engine<'_> {
             }
             None => taken.turn,
         };
-        Ok(Event::Turned { role: assignment.role, turn, tree: snapshot.tree, cost: taken.cost, took_ms })
+        let (role, tree, cost) = (assignment.role, snapshot.tree, taken.cost);
+        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, notices })
     }
 
     pub(super) fn restore(&mut self, tree: &str, why: &str) -> Result<Event> {

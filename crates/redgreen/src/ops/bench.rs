@@ -1,6 +1,7 @@
 //! `redgreen bench`: what redgreen itself costs, beside what it is compared with. Programs that are compared take turns,
 //! so that a busy moment of the machine meets all of them; the ratio says more than the milliseconds.
 
+mod agents;
 mod crowd;
 mod guards;
 mod parsing;
@@ -35,6 +36,8 @@ pub enum Length {
 pub enum Part {
     /// A run of three cycles; start-up, `status` and `history`, which are tried on its handoffs.
     Run,
+    /// A turn of an agent that is a program of its own.
+    Agents,
     Reports,
     Suites,
     Verdicts,
@@ -178,6 +181,10 @@ pub fn bench(
     if parts.contains(&Part::Run) {
         bench.measures = a_run(length, &folder, environment, &ours, stop, tell)?;
         bench.peak_memory_bytes = process::peak_memory_bytes();
+    }
+    if parts.contains(&Part::Agents) {
+        tell("a turn of an agent");
+        bench.measures.extend(agents::measures(&folder, turns, environment, stop)?);
     }
     if parts.contains(&Part::Reports) {
         tell("guards on context files");

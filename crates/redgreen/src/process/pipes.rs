@@ -1,32 +1,52 @@
 //! What goes into a program and what comes out of it, served by the one thread that waits for it anyway: a git command
 //! takes two milliseconds, and starting threads for it would be a good part of that.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::Child;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
+
+use super::{Answer, Attention, Heard, Listener};
 
 const READ_BYTES: usize = 64 << 10;
 /// A program that has said so many little things in a row will go on: we let it talk, and listen to many at once. Woken
 /// for each line of ten thousand tests, the two of us would do nothing but take turns.
 const LITTLE_READS_MAX: u32 = 32;
 const LISTEN_LATER: Duration = Duration::from_millis(1);
+/// A longer line is heard up to here; the rest of it is passed over.
+const LINE_BYTES_MAX: usize = 4 << 20;
 
 /// The three pipes of a program. One that is absent is closed.
-pub(super) struct Pipes<'a> {
+pub(super) struct Pipes<'a, 'l> {
     input: Option<File>,
-    unwritten: &'a [u8],
+    unwritten: Cow<'a, [u8]>,
+    /// How much of it is written already.
+    written: usize,
+    /// The input is not over when everything is written.
+    stays_open: bool,
     outputs: [Stream; 2],
     buffer: Vec<u8>,
     /// Reads in a row that did not fill the buffer.
     little_reads: u32,
+    listener: Option<Listener<'l>>,
+    line: Line,
+    /// Since when the listener wants nothing more of the program.
+    done: Option<Instant>,
+}
+
+/// A line on its way.
+#[derive(Default)]
+struct Line {
+    bytes: Vec<u8>,
+    too_long: bool,
 }
 
 /// One stream of a program's output.
@@ -45,8 +65,13 @@ struct Kept {
     cut: bool,
 }
 
-impl<'a> Pipes<'a> {
-    pub(super) fn of(child: &mut Child, input: &'a [u8], bytes_max: usize) -> Result<Self> {
+impl<'a, 'l> Pipes<'a, 'l> {
+    pub(super) fn of(child: &mut Child, input: &'a [u8], bytes_max: usize, attention: Attention<'l>) -> Result<Self> {
+        let (listener, stays_open) = match attention {
+            Attention::None => (None, false),
+            Attention::Listening(listener) => (Some(listener), false),
+            Attention::Speaking(listener) => (Some(listener), true),
+        };
         let stream = |pipe: Option<OwnedFd>| -> Result<Stream> {
             let kept = Kept { half: bytes_max / 2, ..Kept::default() };
             Ok(Stream { pipe: pipe.map(ready).transpose()?, kept })
@@ -54,7 +79,45 @@ impl<'a> Pipes<'a> {
         let outputs =
             [stream(child.stdout.take().map(OwnedFd::from))?, stream(child.stderr.take().map(OwnedFd::from))?];
         let pipe = child.stdin.take().map(OwnedFd::from).map(ready).transpose()?;
-        Ok(Self { input: pipe, unwritten: input, outputs, buffer: vec![0; READ_BYTES], little_reads: 0 })
+        Ok(Self {
+            input: pipe,
+            unwritten: Cow::Borrowed(input),
+            written: 0,
+            stays_open,
+            outputs,
+            buffer: vec![0; READ_BYTES],
+            little_reads: 0,
+            listener,
+            line: Line::default(),
+            done: None,
+        })
+    }
+
+    pub(super) fn is_listened_to(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// Since when the listener wants nothing more of the program; `None` while it does.
+    pub(super) fn done_since(&self) -> Option<Instant> {
+        self.done
+    }
+
+    /// Tells the listener something, and does what it answers.
+    pub(super) fn tell(&mut self, heard: Heard<'_>) {
+        let Some(listener) = &mut self.listener else { return };
+        match listener(heard) {
+            Answer::Nothing => {}
+            Answer::Say(words) => {
+                let unwritten = self.unwritten.to_mut();
+                unwritten.drain(..self.written);
+                self.written = 0;
+                unwritten.extend(words);
+            }
+            Answer::Done => {
+                self.input = None;
+                self.done.get_or_insert_with(Instant::now);
+            }
+        }
     }
 
     /// The program, and everyone it passed its pipes on to, has closed them.
@@ -71,11 +134,36 @@ impl<'a> Pipes<'a> {
         if input {
             self.feed();
         }
-        for (stream, ready) in self.outputs.iter_mut().zip([stdout, stderr]) {
-            if ready {
-                let full = stream.read(&mut self.buffer) == READ_BYTES;
-                self.little_reads = if full { 0 } else { self.little_reads.saturating_add(1) };
+        for (index, ready) in [stdout, stderr].into_iter().enumerate() {
+            let Some(stream) = self.outputs.get_mut(index).filter(|_| ready) else { continue };
+            let count = stream.read(&mut self.buffer);
+            self.little_reads = if count == READ_BYTES { 0 } else { self.little_reads.saturating_add(1) };
+            if index == 0 && self.listener.is_some() {
+                self.hear(count);
             }
+        }
+    }
+
+    /// Passes on the lines in what was just read from standard output.
+    fn hear(&mut self, count: usize) {
+        let read = self.buffer.get(..count).unwrap_or_default().to_vec();
+        for part in read.split_inclusive(|byte| *byte == b'\n') {
+            let (text, whole) = part.strip_suffix(b"\n").map_or((part, false), |text| (text, true));
+            self.line.push(text);
+            if whole {
+                self.end_line();
+            }
+        }
+        // What was said last may lack its end.
+        if count == 0 && self.outputs.first().is_some_and(|stream| stream.pipe.is_none()) {
+            self.end_line();
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if !line.bytes.is_empty() {
+            self.tell(Heard::Line { text: &line.bytes, whole: !line.too_long });
         }
     }
 
@@ -87,7 +175,7 @@ impl<'a> Pipes<'a> {
     fn ready(&self, wait: Duration) -> [bool; 3] {
         let [stdout, stderr] = &self.outputs;
         let pipes = [
-            (self.input.as_ref(), PollFlags::OUT),
+            (self.input.as_ref().filter(|_| self.written < self.unwritten.len()), PollFlags::OUT),
             (stdout.pipe.as_ref(), PollFlags::IN),
             (stderr.pipe.as_ref(), PollFlags::IN),
         ];
@@ -104,15 +192,23 @@ impl<'a> Pipes<'a> {
 
     fn feed(&mut self) {
         let Some(pipe) = &mut self.input else { return };
-        match pipe.write(self.unwritten) {
-            Ok(count) => self.unwritten = self.unwritten.get(count..).unwrap_or_default(),
+        match pipe.write(self.unwritten.get(self.written..).unwrap_or_default()) {
+            Ok(count) => self.written += count,
             Err(error) if is_passing(&error) => {}
             // A program that does not read its input closes the pipe: its choice, not our error.
-            Err(_) => self.unwritten = &[],
+            Err(_) => self.input = None,
         }
-        if self.unwritten.is_empty() {
+        if !self.stays_open && self.written >= self.unwritten.len() {
             self.input = None;
         }
+    }
+}
+
+impl Line {
+    fn push(&mut self, text: &[u8]) {
+        let room = LINE_BYTES_MAX.saturating_sub(self.bytes.len());
+        self.too_long |= text.len() > room;
+        self.bytes.extend_from_slice(text.get(..room.min(text.len())).unwrap_or_default());
     }
 }
 

@@ -120,3 +120,54 @@ fn a_program_can_be_told_nothing_and_be_started_by_another() {
     let wrapped = Program::new("echo").arg("a b").cwd("/").through(["env", "-i"]);
     assert_eq!((wrapped.line().as_str(), wrapped.folder()), ("env -i echo 'a b'", Some(Path::new("/"))));
 }
+
+/// Runs a shell line, and has the listener answer each line it prints.
+fn talk(line: &str, speaking: bool, answer: impl Fn(&str) -> Answer) -> (Output, Vec<String>) {
+    let mut heard = Vec::new();
+    let mut listener = |said: Heard<'_>| match said {
+        Heard::Line { text, whole } => {
+            let text = String::from_utf8_lossy(text).into_owned();
+            let next = answer(&text);
+            heard.push(if whole { text } else { format!("{} bytes of a line", text.len()) });
+            next
+        }
+        Heard::Unwanted => {
+            heard.push("unwanted".to_owned());
+            Answer::Nothing
+        }
+    };
+    let attention = if speaking { Attention::Speaking(&mut listener) } else { Attention::Listening(&mut listener) };
+    let program = Program::shell(line).stdin("first\n");
+    let output = program.attended(within(Duration::from_secs(3)), &Stop::default(), attention).unwrap();
+    (output, heard)
+}
+
+#[test]
+fn who_listens_hears_every_line_also_one_without_an_end() {
+    let (output, heard) = talk("cat; echo; printf 'a\\nb'", false, |_| Answer::Nothing);
+    assert_eq!((output.exit, heard.as_slice()), (Exit::Code(0), &["first", "a", "b"].map(str::to_owned)[..]));
+}
+
+#[test]
+fn who_speaks_is_answered_until_the_end() {
+    let line = "while read line; do echo \"got $line\"; done; echo over";
+    let (output, heard) = talk(line, true, |said| match said {
+        "got first" => Answer::Say(b"second\nthird\n".to_vec()),
+        "got third" => Answer::Done,
+        _ => Answer::Nothing,
+    });
+    assert_eq!(output.exit, Exit::Code(0));
+    assert_eq!(heard, ["got first", "got second", "got third", "over"]);
+}
+
+#[test]
+fn who_does_not_stop_is_told_first() {
+    let (output, heard) = talk("sleep 60", true, |_| Answer::Nothing);
+    assert_eq!((output.exit, heard.as_slice()), (Exit::TimedOut, &["unwanted".to_owned()][..]));
+}
+
+#[test]
+fn a_line_without_end_is_heard_in_part() {
+    let (_, heard) = talk("head -c 9000000 /dev/zero; echo; echo b", false, |_| Answer::Nothing);
+    assert_eq!(heard, ["4194304 bytes of a line", "b"]);
+}

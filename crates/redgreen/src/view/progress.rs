@@ -62,7 +62,10 @@ fn told(event: &Event, state: &State) -> String {
             }
             text
         }
-        Event::Turned { role, turn, .. } => turned(*role, turn, state),
+        Event::Turned { role, turn, notices, .. } => {
+            let notices: String = notices.iter().map(|notice| notice_line(notice)).collect();
+            notices + &turned(*role, turn, state)
+        }
         Event::Judged { phase, verdict, .. } => judged(*phase, verdict, state),
         Event::Linted { findings, criteria, .. } => {
             let unmet = criteria.iter().map(|said| indent(BAD, "criterion", &format!("{said} [task.criteria]")));

@@ -1,5 +1,6 @@
 //! The book says what the program does: its tables and examples are checked against the code.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -77,6 +78,18 @@ fn every_setting_of_the_template_is_in_the_book() {
             assert!(page.contains(&format!("`{section}{key}`")), "{section}{key} is not in settings.md");
         }
     }
+}
+
+#[test]
+fn the_table_of_agents_is_that_of_the_program() {
+    let page = page("external-agents.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")).filter(|line| !line.starts_with("--"));
+    let shown: BTreeMap<String, String> = rows
+        .filter_map(|line| line.split_once("` | "))
+        .map(|(name, rest)| (name.to_owned(), rest.split(" | ").next().unwrap().to_owned()))
+        .collect();
+    let known = redgreen::config::agents::table().unwrap();
+    assert_eq!(shown, known.iter().map(|(name, row)| (name.clone(), row.title.clone())).collect());
 }
 
 #[test]

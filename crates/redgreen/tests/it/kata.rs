@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use redgreen::agent::script::Script;
 use redgreen::agent::{Agent, Orders};
 use redgreen::process::{Limits, Program, Stop};
-use redgreen_core::agent::{Assignment, Turn};
+use redgreen_core::agent::{Assignment, Strategy, Turn};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::policy::Budget;
 
@@ -151,5 +151,6 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        strategy: Strategy::New,
     }
 }

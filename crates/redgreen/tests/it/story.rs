@@ -1,5 +1,6 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
+mod agents;
 mod bad_input;
 mod beside;
 mod built_in;

@@ -137,6 +137,7 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
         tests: None,
         targets: Vec::new(),
         iterations: 0,
+        sessions: BTreeMap::default(),
         spent: None,
     };
     Event::Adopted { run: Box::new(run), head: mark("head", "tree1"), handoff: Box::new(handoff) }

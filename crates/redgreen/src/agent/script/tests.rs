@@ -6,7 +6,7 @@ mod playing;
 use std::path::Path;
 use std::time::Duration;
 
-use redgreen_core::agent::{Assignment, Said, Trouble};
+use redgreen_core::agent::{Assignment, Said, Strategy, Trouble};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::policy::Budget;
 
@@ -30,6 +30,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         pending: Vec::new(),
         trouble: Some(Trouble { kind: "green.still_failing".to_owned(), message: "1 fails".to_owned() }),
         diagnosis: None,
+        strategy: Strategy::New,
     }
 }
 

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use redgreen_core::agent::{Assignment, Turn};
+use redgreen_core::agent::{Assignment, Strategy, Turn};
 use redgreen_core::brief::TestCase;
 use redgreen_core::model::wire::Wire;
 use redgreen_core::phase::{Phase, Role};
@@ -101,6 +101,7 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        strategy: Strategy::New,
     };
     let taken = agent.take_turn(&mut Orders {
         assignment: &assignment,

@@ -7,13 +7,11 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{Check, unless_stopped};
+use crate::agent::external::presence;
 use crate::config::{self, Environment, File};
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
 
-/// Agents that come as a program of this name.
-const AGENTS: &[&str] =
-    &["claude", "codex", "gemini", "opencode", "aider", "copilot", "cursor-agent", "goose", "qwen", "amp", "crush"];
 /// Ways to seal a program off, each with what proves that this machine lets us use it.
 const SANDBOXES: &[(&str, &[&str])] = &[
     ("bubblewrap", &["bwrap", "--ro-bind", "/", "/", "--unshare-net", "true"]),
@@ -109,26 +107,28 @@ pub(super) fn script(file: &File, root: &Path, environment: &Environment) -> Che
     }
 }
 
-/// Programs that are agents, and what they say they are. None is driven yet, so none is needed.
+/// Agents that are here: who they say they are, and whether somebody is logged in. A script does without.
 pub(super) fn agents(environment: &Environment, stop: &Stop) -> Result<Check> {
-    let ran = format!("looked on the PATH for {}", AGENTS.join(", "));
+    let ran = format!("looked on the PATH for {}", presence::PREFERRED.join(", "));
+    let table = config::agents::table()?;
     let mut found = Vec::new();
-    for name in AGENTS.iter().filter(|name| environment.has_program(name)) {
-        let answer = unless_stopped(Program::new(*name).arg("--version").output(PROBE, stop))?;
-        let version = answer.map(|output| output.stdout_text().lines().next().unwrap_or_default().trim().to_owned());
-        found.push(format!(
-            "{name}: {}",
-            version.ok().filter(|line| !line.is_empty()).unwrap_or("no version told".into())
-        ));
+    for (name, row) in presence::PREFERRED.iter().filter_map(|name| Some((*name, table.get(*name)?))) {
+        if !row.program().is_some_and(|program| environment.has_program(program)) {
+            continue;
+        }
+        let agent = presence::look(name, row, environment, stop)?;
+        let version = agent.version.or(agent.trouble).filter(|line| !line.is_empty());
+        let login = match (agent.login, agent.next) {
+            (Some(login), _) => format!("logged in: {login}"),
+            (None, Some(next)) => format!("not logged in: {next}"),
+            (None, None) => String::new(),
+        };
+        found.push(format!("{name}: {}; {login}", version.unwrap_or("no version told".into())));
     }
     if found.is_empty() {
         return Ok(Check::good("agents", ran, "none; the scripted agent is built in"));
     }
-    Ok(Check::good(
-        "agents",
-        format!("{ran}; --version"),
-        format!("{}\n(not driven by redgreen yet)", found.join("\n")),
-    ))
+    Ok(Check::good("agents", format!("{ran}; --version"), found.join("\n")))
 }
 
 /// What could seal a test run off; nothing is sealed off yet, so that nothing is needed.

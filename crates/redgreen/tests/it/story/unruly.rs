@@ -14,7 +14,7 @@ const STOPPED_MAX: Duration = Duration::from_secs(20);
 const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
 /// Starts what it is given and says how it ended and the most memory that it, or a program it waited for, ever held.
-const MEASURE: &str = "import os, subprocess, sys\n\
+pub(super) const MEASURE: &str = "import os, subprocess, sys\n\
     child = subprocess.Popen(sys.argv[2:])\n\
     _, status, used = os.wait4(child.pid, 0)\n\
     open(sys.argv[1], 'w').write(str(used.ru_maxrss << 10))\n\

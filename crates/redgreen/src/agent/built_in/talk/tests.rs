@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use redgreen_core::agent::Assignment;
+use redgreen_core::agent::{Assignment, Strategy};
 use redgreen_core::brief::TestCase;
 use redgreen_core::model::Usage;
 use redgreen_core::phase::{Phase, Role};
@@ -152,6 +152,7 @@ fn assignment(role: Role) -> Assignment {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        strategy: Strategy::New,
     }
 }
 

@@ -1,0 +1,149 @@
+//! What real agents said, answered.
+
+use super::*;
+use crate::agent::{Cost, Failure};
+
+macro_rules! sample {
+    ($name:literal) => {
+        include_str!(concat!("../../testdata/acp/", $name, ".jsonl"))
+    };
+}
+
+fn plan(strategy: Strategy, mode: Option<&str>) -> Plan {
+    let (folder, prompt) = ("/project".to_owned(), Some("Write hello.py".to_owned()));
+    Plan { folder, prompt, strategy, mode: mode.map(str::to_owned) }
+}
+
+/// Plays what an agent said; gives back the methods that were sent and the client.
+fn play(plan: Plan, agent: &str) -> (Vec<String>, Client) {
+    let mut client = Client::new(plan);
+    let mut sent = client.begin();
+    for line in agent.lines() {
+        // The recording's own numbers may differ from ours; an answer is always to what was asked last.
+        let mut message: Value = serde_json::from_str(line).unwrap();
+        if message.get("method").is_none() {
+            message["id"] = json!(client.awaited);
+        }
+        let next = client.heard(&message.to_string());
+        sent.push_str(&next.send);
+        if next.over {
+            break;
+        }
+    }
+    let methods = sent.lines().map(|line| {
+        let message: Value = serde_json::from_str(line).unwrap();
+        match text(&message, "/method") {
+            Some(method) => method.to_owned(),
+            None => text(&message, "/result/outcome/optionId").unwrap_or("an error").to_owned(),
+        }
+    });
+    (methods.collect(), client)
+}
+
+const NEW: [&str; 3] = ["initialize", "session/new", "session/prompt"];
+const NEW_MODE: [&str; 4] = ["initialize", "session/new", "session/set_mode", "session/prompt"];
+
+#[test]
+fn a_turn_of_each_agent_comes_to_its_end() {
+    for (agent, mode, methods, tokens, microdollars) in [
+        (sample!("claude-hello"), Some("acceptEdits"), &NEW_MODE[..], 23602, Some(99488)),
+        (sample!("codex-hello"), Some("no-such-mode"), &NEW, 22292, None),
+        (sample!("gemini-hello"), Some("autoEdit"), &NEW_MODE, 24995, None),
+    ] {
+        let (sent, client) = play(plan(Strategy::New, mode), agent);
+        assert_eq!(sent, methods);
+        assert!(client.session().is_some());
+        assert_eq!(client.hearing().cost(), Cost { tokens: Some(tokens), microdollars, ..Cost::default() });
+        match client.end(Exit::Code(0), "") {
+            Turn::Done { answer } => assert!(answer.ends_with("Wrote hello.py."), "{answer}"),
+            failed @ Turn::Failed { .. } => panic!("{failed:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_write_inside_the_worktree_is_allowed() {
+    let (sent, _) = play(plan(Strategy::New, None), sample!("claude-permission"));
+    assert_eq!(sent, ["initialize", "session/new", "session/prompt", "allow-once"]);
+}
+
+#[test]
+fn a_conversation_is_taken_up_as_the_agent_can() {
+    let resume = || Strategy::Resume { session: "s".to_owned() };
+    let (sent, client) = play(plan(resume(), None), sample!("claude-resume"));
+    assert_eq!(sent[1], "session/resume");
+    assert!(client.session().is_some());
+    let fork = Strategy::MergeFork { sessions: vec!["a".to_owned(), "b".to_owned()] };
+    let (sent, _) = play(plan(fork, None), sample!("claude-resume"));
+    assert_eq!(sent[1], "session/fork");
+
+    let refused = r#"{"jsonrpc":"2.0","id":1,"result":{"agentCapabilities":{"loadSession":true}}}
+{"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"no such session"}}
+{"jsonrpc":"2.0","id":3,"result":{"sessionId":"n"}}
+{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}"#;
+    let (sent, client) = play(plan(resume(), None), refused);
+    assert_eq!(sent, ["initialize", "session/load", "session/new", "session/prompt"]);
+    assert_eq!(client.session(), Some("n"));
+}
+
+#[test]
+fn a_failure_is_one_also_when_it_calls_itself_the_end_of_a_turn() {
+    for (agent, expected) in [
+        (sample!("claude-500"), Failure::Crash),
+        (sample!("codex-500"), Failure::RateLimit { retry_after_ms: None }),
+        (sample!("codex-401"), Failure::Unusable),
+        (sample!("gemini-400"), Failure::Unusable),
+    ] {
+        let (_, client) = play(plan(Strategy::New, None), agent);
+        match client.end(Exit::Code(0), "") {
+            Turn::Failed { failure, message } => assert_eq!(failure, expected, "{message}"),
+            Turn::Done { answer } => panic!("{answer}"),
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_wants_a_login_is_logged_in_by_its_key_once() {
+    let agent = r#"{"id":1,"result":{"authMethods":[{"id":"oauth"},{"id":"gemini-api-key"}]}}
+{"id":2,"error":{"code":-32000,"message":"Authentication required"}}
+{"id":3,"result":{}}
+{"id":4,"error":{"code":-32000,"message":"Authentication required"}}"#;
+    let (sent, client) = play(plan(Strategy::New, None), agent);
+    assert_eq!(sent, ["initialize", "session/new", "authenticate", "session/new"]);
+    assert!(matches!(client.end(Exit::Code(0), ""), Turn::Failed { failure: Failure::Unusable, .. }));
+}
+
+#[test]
+fn who_dies_or_talks_rubbish_has_failed_with_a_reason() {
+    let mut client = Client::new(plan(Strategy::New, None));
+    client.begin();
+    for line in ["", "{", "[]", "7", "{\"jsonrpc\":\"2.0\",\"id\":1,\"resu", "\u{fffd}", "{\"method\":7,\"id\":[]}"] {
+        assert!(!client.heard(line).over);
+    }
+    let asked = client.heard(r#"{"jsonrpc":"2.0","id":"x","method":"terminal/create","params":{}}"#);
+    assert!(asked.send.contains("-32601") && asked.send.contains("\"x\""), "{}", asked.send);
+    match client.end(Exit::Code(3), "out of paper\n") {
+        Turn::Failed { failure: Failure::Crash, message } => assert!(message.contains("out of paper"), "{message}"),
+        other @ (Turn::Done { .. } | Turn::Failed { .. }) => panic!("{other:?}"),
+    }
+    assert!(matches!(client.end(Exit::TimedOut, ""), Turn::Failed { failure: Failure::Timeout, .. }));
+}
+
+#[test]
+fn a_greeting_is_enough_to_know_who_is_there() {
+    let (sent, client) = play(Plan { prompt: None, ..plan(Strategy::New, None) }, sample!("codex-hello"));
+    assert_eq!(sent, ["initialize"]);
+    let greeting = client.greeting();
+    assert_eq!((greeting.version.as_deref(), greeting.protocol), (Some("2.6.0"), Some(1)));
+}
+
+#[test]
+fn only_a_turn_under_way_can_be_cancelled() {
+    let mut client = Client::new(plan(Strategy::New, None));
+    client.begin();
+    assert_eq!(client.cancel(), "");
+    for line in [r#"{"id":1,"result":{}}"#, r#"{"id":2,"result":{"sessionId":"s"}}"#] {
+        client.heard(line);
+    }
+    assert!(client.cancel().contains("session/cancel"));
+}

@@ -1,0 +1,189 @@
+//! What an agent that is a program of its own is told: one text with everything in it, since it may remember nothing,
+//! and a few words where it goes on with a conversation that it remembers.
+
+use std::fmt::Write as _;
+
+use crate::agent::{Assignment, Strategy};
+use crate::hearing::bounded;
+use crate::phase::Role;
+use crate::test_list;
+
+const REQUEST_BYTES_MAX: usize = 64 << 10;
+/// What a specification or a task says beside the request.
+const BRIEF_BYTES_MAX: usize = 64 << 10;
+/// A design, or a context file; the guards let no larger one through.
+const DOCUMENT_BYTES_MAX: usize = 100 << 10;
+const TROUBLE_BYTES_MAX: usize = 16 << 10;
+const DIAGNOSIS_BYTES_MAX: usize = 8 << 10;
+/// Tests of the list that are named; the file has them all.
+const LISTED_MAX: usize = 50;
+
+/// The whole text of a turn.
+pub fn handoff(assignment: &Assignment) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    writeln!(text, "You work on one phase of test-driven development: {}.", assignment.phase).ok();
+    if let Strategy::Resume { .. } | Strategy::Fork { .. } | Strategy::MergeFork { .. } = assignment.strategy {
+        text.push_str("You worked on this before; the files may have changed since. Look at them again.\n");
+    }
+    section(&mut text, "What is asked for", bounded(&assignment.request, REQUEST_BYTES_MAX));
+    if let Some(brief) = &assignment.brief {
+        section(&mut text, "The brief", bounded(&brief.told(assignment.role), BRIEF_BYTES_MAX));
+        for document in brief.design.iter().chain(&brief.context) {
+            section(&mut text, &document.path, bounded(&document.text, DOCUMENT_BYTES_MAX));
+        }
+    }
+    section(&mut text, "Your task", &task(assignment));
+    section(&mut text, "Rules", &rules(assignment.role));
+    if let Some(list) = list(assignment) {
+        section(&mut text, "The list of tests", &list);
+    }
+    if let Some(trouble) = &assignment.trouble {
+        let head = format!("This is try {}. The one before was not accepted ({}):", assignment.attempt, trouble.kind);
+        let evidence = format!("{head}\n\n{}", bounded(&trouble.message, TROUBLE_BYTES_MAX));
+        section(&mut text, "Evidence", &evidence);
+    }
+    if let Some(diagnosis) = &assignment.diagnosis {
+        section(&mut text, "What a second look found", bounded(diagnosis, DIAGNOSIS_BYTES_MAX));
+    }
+    section(&mut text, "When you are done", &ending(assignment.role));
+    text
+}
+
+/// The task in a line, for a person.
+pub fn task(assignment: &Assignment) -> String {
+    let case = assignment.current.as_ref();
+    let behaviour = case.map_or("the behaviour that was chosen", |case| case.description.as_str());
+    let place = |name: &str, path: Option<&str>| match path.filter(|path| !path.is_empty()) {
+        Some(path) => format!(" {name}: {path}."),
+        None => String::new(),
+    };
+    let tests = place("Test file", case.map(|case| case.test_file.as_str()));
+    let code = place("Code file", case.map(|case| case.impl_file.as_str()));
+    match assignment.role {
+        Role::TestList => format!(
+            "Keep `{}`: one line `- [ ] <behaviour>` for each small behaviour that is asked for and missing, simplest \
+             first. Then choose one open box as the next test.",
+            test_list::FILE
+        ),
+        Role::Test => format!("Write one new test that fails because this is missing: {behaviour}.{tests}{code}"),
+        Role::Implementing => format!("Make the failing test pass with the least code: {behaviour}.{tests}{code}"),
+        Role::Diagnosis => format!("Find out why the code for this was not accepted: {behaviour}.{tests}{code}"),
+        Role::Refactor => format!("All tests pass. Improve the code and tests of: {behaviour}.{tests}{code}"),
+    }
+}
+
+fn rules(role: Role) -> String {
+    let own: &[&str] = match role {
+        Role::TestList => &["Change only `test-list.md`. Write no code and no test.", "Boxes are ticked for you."],
+        Role::Test => &[
+            "Change only tests. Where a compiled language needs a name to build, add a signature with an empty body.",
+            "The test has to run and fail by an assertion or a missing name; all other tests keep passing.",
+            "Check exact results.",
+        ],
+        Role::Implementing => &[
+            "Change no test, no settings of the test runner, and nothing a test relies on to notice a fault.",
+            "Real behaviour, not the values of the tests repeated. All other tests keep passing.",
+        ],
+        Role::Diagnosis => &["Change nothing: read and run only."],
+        Role::Refactor => &[
+            "Change no behaviour and lose no test. Names, duplication and structure are what to look at.",
+            "If nothing is worth it, change nothing.",
+        ],
+    };
+    let common = [
+        "Work in the current folder only. What lies outside cannot be written.",
+        "Do not commit, stash, rebase or switch branches; what you leave in the folder is what counts.",
+        "The real test runner judges what you leave; what you say about it is not looked at.",
+        "You are alone: nobody answers questions.",
+    ];
+    own.iter().chain(&common).map(|rule| format!("- {rule}")).collect::<Vec<_>>().join("\n")
+}
+
+fn list(assignment: &Assignment) -> Option<String> {
+    let box_of = |mark: &str, items: &[String]| -> Vec<String> {
+        let left = items.len().saturating_sub(LISTED_MAX);
+        let more = (left > 0).then(|| format!("({left} more, in `{}`)", test_list::FILE));
+        items.iter().take(LISTED_MAX).map(|item| format!("- [{mark}] {item}")).chain(more).collect()
+    };
+    let lines = [box_of("x", &assignment.completed), box_of(" ", &assignment.pending)].concat();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn ending(role: Role) -> String {
+    match role {
+        Role::TestList => "End with this JSON as the last line of your answer, with the words of the box you chose:\n\
+             {\"currentTest\": {\"description\": \"<the box's words>\", \"testFile\": \"<path>\", \"implFile\": \"<path>\"}}\n\
+             When every box is ticked and nothing is missing: {\"currentTest\": null}"
+            .to_owned(),
+        Role::Implementing => "Run the tests, then stop. Only if a test contradicts what is asked for, end with \
+             {\"contest\": {\"test\": \"<id>\", \"why\": \"<reason>\"}} instead of bending the code."
+            .to_owned(),
+        Role::Diagnosis => "Answer in at most 15 lines: the root cause with file and line, then what to change.".to_owned(),
+        Role::Test | Role::Refactor => "Run the tests, then stop.".to_owned(),
+    }
+}
+
+fn section(text: &mut String, title: &str, content: &str) {
+    writeln!(text, "\n## {title}\n\n{}", content.trim()).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Trouble;
+    use crate::brief::TestCase;
+    use crate::phase::Phase;
+
+    fn assignment(role: Role, phase: Phase) -> Assignment {
+        let case = TestCase {
+            description: "adds two numbers".to_owned(),
+            test_file: "test_calc.py".to_owned(),
+            impl_file: "calc.py".to_owned(),
+        };
+        Assignment {
+            role,
+            phase,
+            cycle: 1,
+            turn: 0,
+            attempt: 2,
+            request: "a calculator".to_owned(),
+            brief: None,
+            current: Some(case).filter(|_| role != Role::TestList),
+            completed: vec!["stands".to_owned()],
+            pending: vec!["adds two numbers".to_owned()],
+            trouble: Some(Trouble { kind: "red.passes".to_owned(), message: "all 14 pass".to_owned() }),
+            diagnosis: Some("calc.py:3 subtracts".to_owned()),
+            strategy: Strategy::New,
+        }
+    }
+
+    #[test]
+    fn the_text_has_everything_the_turn_needs() {
+        let everywhere =
+            ["a calculator", "all 14 pass", "red.passes", "try 2", "- [x] stands", "- [ ] adds two numbers"];
+        for (role, phase, words) in [
+            (Role::TestList, Phase::Plan, &["PLAN", "test-list.md", "\"currentTest\"", "Write no code"][..]),
+            (Role::Test, Phase::Red, &["RED", "test_calc.py", "adds two numbers", "Change only tests"]),
+            (Role::Implementing, Phase::Green, &["GREEN", "calc.py", "Change no test", "\"contest\"", "calc.py:3"]),
+            (Role::Diagnosis, Phase::Green, &["Change nothing", "15 lines"]),
+            (Role::Refactor, Phase::Refactor, &["REFACTOR", "lose no test"]),
+        ] {
+            let text = handoff(&assignment(role, phase));
+            for words in words.iter().chain(&everywhere) {
+                assert!(text.contains(words), "{role}: {words}\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_parts_are_bounded_and_a_resumed_conversation_is_told_so() {
+        let mut long = assignment(Role::Test, Phase::Red);
+        long.request = "ü".repeat(1 << 20);
+        long.pending = vec!["x".to_owned(); 10_000];
+        long.strategy = Strategy::Resume { session: "s".to_owned() };
+        let text = handoff(&long);
+        assert!(text.len() < 128 << 10, "{}", text.len());
+        assert!(text.contains("worked on this before") && text.contains("(9950 more"));
+    }
+}

@@ -1,0 +1,331 @@
+//! Agents that are programs of their own, such as the coding agents people have installed. A row of a table says how to
+//! drive one; here it is started, fenced in, listened to until it stops, and gone with all that it started.
+//!
+//! That it stopped is all that its end means: whether anything came of it, the judge finds out.
+
+mod premises;
+pub mod presence;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use redgreen_core::acp::{Client, Plan};
+use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Strategy, Turn};
+use redgreen_core::hearing::Hearing;
+use redgreen_core::orders;
+use redgreen_core::report::Exit;
+
+use super::{Orders, Taken};
+use crate::config::agents::{Command, PromptBy, Row, Speaks};
+use crate::process::{Answer, Attention, Heard, Limits, Output, Program};
+use crate::sandbox::{Fence, Grip, Sandbox};
+pub use premises::Premises;
+
+/// Kept of what it prints; its lines are read as they come.
+const OUTPUT_BYTES_MAX: usize = 64 << 10;
+/// What it is told, in the turn's folder.
+const ORDERS: &str = "orders.md";
+/// Its conversation's name, in the turn's folder; there as soon as it is known.
+const SESSION: &str = "session";
+
+#[derive(Clone, Debug)]
+pub struct External {
+    name: String,
+    row: Row,
+    /// What is started; none for a line of the shell.
+    program: Option<PathBuf>,
+    model: Option<String>,
+    premises: Premises,
+}
+
+/// Whoever listens to the program, whichever way it talks.
+enum Ear {
+    Prints(Hearing),
+    Speaks(Client),
+}
+
+impl External {
+    pub fn new(name: &str, row: Row, program: Option<PathBuf>, model: Option<String>, premises: Premises) -> Self {
+        Self { name: name.to_owned(), row, program, model, premises }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn reaches_refs(&self) -> Result<bool> {
+        self.premises.sandbox().map(|sandbox| !sandbox.binds())
+    }
+
+    pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
+        let (taken, tokens) = self.attempt(orders)?;
+        let failed = matches!(taken.turn, Turn::Failed { .. }) && tokens == 0;
+        if !failed || self.parent(&orders.assignment.strategy).is_none() {
+            return Ok(taken);
+        }
+        // The conversation is gone, or it is another machine's; the orders are complete without it.
+        let anew = Assignment { strategy: Strategy::New, ..orders.assignment.clone() };
+        let mut orders = Orders {
+            assignment: &anew,
+            worktree: orders.worktree,
+            env: orders.env,
+            time_limit: orders.time_limit,
+            allowance: orders.allowance.clone(),
+            desk: orders.desk,
+            report: orders.report,
+            changes: orders.changes,
+            repository: orders.repository,
+            private: orders.private,
+            stop: orders.stop,
+            live: &mut *orders.live,
+        };
+        Ok(self.attempt(&mut orders)?.0)
+    }
+
+    /// A turn, and how many tokens the program told of.
+    fn attempt(&self, orders: &mut Orders<'_>) -> Result<(Taken, u64)> {
+        let words = orders::handoff(orders.assignment);
+        let told = orders.desk.join(ORDERS);
+        fs::write(&told, &words).with_context(|| format!("write {}", told.display()))?;
+        let sandbox = self.premises.sandbox()?;
+        let fence = self.premises.fence(&self.row, orders, &told)?;
+        let held = sandbox.held(&fence);
+        let chosen = self.chosen_session(&orders.assignment.strategy)?;
+        if let Some(session) = &chosen {
+            keep_session(orders.desk, session)?;
+        }
+        let program = self.program(orders, &sandbox, &fence, chosen.as_deref(), &words, &told)?;
+        let litter = self.litter(orders.worktree);
+
+        let mut ear = Ear::new(&self.row, orders, &words);
+        let program = match &mut ear {
+            Ear::Speaks(client) => program.stdin(client.begin()),
+            Ear::Prints(_) => program,
+        };
+        let output = attend(&sandbox, &program, &fence, &mut ear, orders);
+        self.clear(orders.worktree, &litter);
+        let (exit, stderr, overdrawn) = match output {
+            Ok((output, overdrawn)) => (output.exit, output.stderr_text(), overdrawn),
+            Err(error) if is_missing(&error) => return Ok((self.not_there(&error), 0)),
+            Err(error) => return Err(error),
+        };
+        let head = format!("{}\n{held}\n\n", program.line());
+        let tokens = ear.hearing().cost().tokens.unwrap_or(0);
+        let mut taken = ear.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy);
+        if overdrawn {
+            let message = format!("it was ended: {tokens} tokens are more than the run has left");
+            taken.turn = Turn::Failed { failure: Ended::Budget, message };
+        }
+        Ok((taken, tokens))
+    }
+
+    /// The name of a conversation that begins, where the program lets us choose it.
+    fn chosen_session(&self, strategy: &Strategy) -> Result<Option<String>> {
+        let chooses = self.row.new.iter().any(|word| word == "{session}");
+        if chooses && self.parent(strategy).is_none() { premises::uuid().map(Some) } else { Ok(None) }
+    }
+
+    /// The conversation to go on with, and the words for that; none when the program cannot.
+    fn parent<'a>(&'a self, strategy: &'a Strategy) -> Option<(&'a str, &'a [String])> {
+        let (session, copy) = strategy.parent()?;
+        let words = if copy { &self.row.fork } else { &self.row.resume };
+        (!words.is_empty()).then_some((session, words))
+    }
+
+    fn program(
+        &self,
+        orders: &Orders<'_>,
+        sandbox: &Sandbox,
+        fence: &Fence,
+        chosen: Option<&str>,
+        words: &str,
+        told: &Path,
+    ) -> Result<Program> {
+        let (session, ending) = match self.parent(&orders.assignment.strategy) {
+            Some((session, ending)) => (session, ending),
+            None => (chosen.unwrap_or_default(), self.row.new.as_slice()),
+        };
+        let is_fenced = sandbox.held(fence).files == Grip::Firm;
+        let own = if is_fenced { &self.row.fenced } else { &self.row.unfenced };
+        let model = self.model.as_ref().map_or(&[][..], |_| &self.row.model);
+        let files = orders.assignment.current.as_ref().map_or_else(
+            || vec![redgreen_core::test_list::FILE.to_owned()],
+            |case| [&case.test_file, &case.impl_file].into_iter().filter(|file| !file.is_empty()).cloned().collect(),
+        );
+        let mut args: Vec<OsString> = Vec::new();
+        for word in own.iter().chain(model).chain(ending) {
+            match word.as_str() {
+                "{session}" => args.push(session.into()),
+                "{model}" => args.push(self.model.clone().unwrap_or_default().into()),
+                "{files}" => args.extend(files.iter().map(OsString::from)),
+                _ => args.push(word.into()),
+            }
+        }
+        let by = match self.row.speaks {
+            // It is told in the conversation.
+            Speaks::Acp => None,
+            Speaks::Prints(_) => Some(self.row.prompt),
+        };
+        match by {
+            Some(PromptBy::File) => args.push(told.into()),
+            Some(PromptBy::Argument) => args.push(words.into()),
+            Some(PromptBy::Stdin) | None => {}
+        }
+        let program = match &self.row.command {
+            Command::Line(line) => Program::new("sh").args(["-c", &format!("{line} \"$@\""), "sh"]),
+            Command::Words(words) => {
+                let name = self.program.clone().map(OsString::from);
+                let name = name.or_else(|| words.first().map(OsString::from)).unwrap_or_default();
+                Program::new(name).args(words.iter().skip(1))
+            }
+        };
+        let program = self.premises.surround(program.args(args), &self.row, orders, sandbox, is_fenced)?;
+        Ok(if by == Some(PromptBy::Stdin) { program.stdin(words) } else { program })
+    }
+
+    /// What lies in the worktree already and looks like what the program leaves there.
+    fn litter(&self, worktree: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(worktree).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_litter = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            self.row.litter.iter().any(|start| name.starts_with(start))
+        };
+        entries.filter(is_litter).collect()
+    }
+
+    /// Takes away what the program left, and nothing that was there before.
+    fn clear(&self, worktree: &Path, before: &[PathBuf]) {
+        for path in self.litter(worktree).into_iter().filter(|path| !before.contains(path)) {
+            // What cannot be removed stays, and is judged like everything else.
+            if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.ok();
+        }
+    }
+
+    fn not_there(&self, error: &anyhow::Error) -> Taken {
+        let message = format!("{error:#}\nnext: {}", self.row.install);
+        let transcript = format!("{message}\n");
+        let turn = Turn::Failed { failure: Ended::Unusable, message };
+        Taken {
+            turn,
+            cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() },
+            transcript,
+            session: None,
+        }
+    }
+}
+
+impl Ear {
+    fn new(row: &Row, orders: &Orders<'_>, words: &str) -> Self {
+        match row.speaks {
+            Speaks::Prints(dialect) => Self::Prints(Hearing::new(dialect)),
+            Speaks::Acp => Self::Speaks(Client::new(Plan {
+                folder: orders.worktree.display().to_string(),
+                prompt: Some(words.to_owned()),
+                strategy: orders.assignment.strategy.clone(),
+                mode: row.mode.clone(),
+            })),
+        }
+    }
+
+    fn hear(&mut self, line: &str) -> (Vec<Said>, Answer) {
+        match self {
+            Self::Prints(hearing) => {
+                let said = hearing.line(line);
+                // Some do not end for a long time when they cannot reach their makers.
+                (said, if hearing.is_over() { Answer::Done } else { Answer::Nothing })
+            }
+            Self::Speaks(client) => {
+                let next = client.heard(line);
+                let answer = match (next.over, next.send.is_empty()) {
+                    (true, _) => Answer::Done,
+                    (false, true) => Answer::Nothing,
+                    (false, false) => Answer::Say(next.send.into_bytes()),
+                };
+                (next.said, answer)
+            }
+        }
+    }
+
+    fn stop(&self) -> Answer {
+        match self {
+            Self::Prints(_) => Answer::Nothing,
+            Self::Speaks(client) => Answer::Say(client.cancel().into_bytes()),
+        }
+    }
+
+    fn hearing(&self) -> &Hearing {
+        match self {
+            Self::Prints(hearing) => hearing,
+            Self::Speaks(client) => client.hearing(),
+        }
+    }
+
+    fn taken(self, exit: Exit, stderr: &str, head: &str, chosen: Option<String>, strategy: &Strategy) -> Taken {
+        let turn = match &self {
+            Self::Prints(hearing) => hearing.end(exit, stderr),
+            Self::Speaks(client) => client.end(exit, stderr),
+        };
+        let hearing = self.hearing();
+        let mut transcript = format!("{head}{}", hearing.transcript());
+        if let Turn::Failed { message, .. } = &turn {
+            transcript.push_str(&format!("\n{message}\n"));
+        }
+        // What a program tells of a conversation that goes on may be the sum of all its turns.
+        let cost = if *strategy == Strategy::New { hearing.cost() } else { Cost::default() };
+        Taken { turn, cost, transcript, session: hearing.session.clone().or(chosen) }
+    }
+}
+
+/// Runs the program, shows what it does, and keeps the name of its conversation as soon as it is told. The second answer
+/// is whether it was ended because it cost more than there is.
+fn attend(
+    sandbox: &Sandbox,
+    program: &Program,
+    fence: &Fence,
+    ear: &mut Ear,
+    orders: &mut Orders<'_>,
+) -> Result<(Output, bool)> {
+    let limits = Limits { wall: orders.time_limit, output_bytes_max: OUTPUT_BYTES_MAX };
+    let (desk, stop, live) = (orders.desk, orders.stop, &mut orders.live);
+    let tokens_max = orders.allowance.tokens;
+    let speaks = matches!(ear, Ear::Speaks(_));
+    let mut kept: Option<String> = None;
+    let mut unkept = None;
+    let mut overdrawn = false;
+    let mut listener = |heard: Heard<'_>| match heard {
+        Heard::Unwanted => ear.stop(),
+        Heard::Line { text, .. } => {
+            let (said, answer) = ear.hear(&String::from_utf8_lossy(text));
+            for said in &said {
+                live(said);
+            }
+            let session = &ear.hearing().session;
+            if kept != *session {
+                unkept = session.as_ref().and_then(|session| keep_session(desk, session).err());
+                kept.clone_from(session);
+            }
+            let spent = ear.hearing().cost().tokens.unwrap_or(0);
+            overdrawn |= answer != Answer::Done && tokens_max.is_some_and(|max| spent > max);
+            if overdrawn { Answer::Done } else { answer }
+        }
+    };
+    let attention = if speaks { Attention::Speaking(&mut listener) } else { Attention::Listening(&mut listener) };
+    let fenced = sandbox.attended(program, fence, limits, stop, attention)?;
+    match unkept {
+        Some(error) => Err(error),
+        None => Ok((fenced.output, overdrawn)),
+    }
+}
+
+fn keep_session(desk: &Path, session: &str) -> Result<()> {
+    let path = desk.join(SESSION);
+    fs::write(&path, format!("{session}\n")).with_context(|| format!("write {}", path.display()))
+}
+
+/// The program itself could not be started.
+fn is_missing(error: &anyhow::Error) -> bool {
+    let missing = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::NotFound;
+    error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(missing))
+}

@@ -1,0 +1,242 @@
+//! What surrounds an agent's program: what it knows of our environment, what it can write to, what it cannot see.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::agent::Orders;
+use crate::config::{self, Environment, agents};
+use crate::process::Program;
+use crate::sandbox::{Fence, Network, Sandbox};
+
+/// What every program may know of our environment: where tools are, how to speak, how to reach the network.
+const COMMON: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYENV_ROOT",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "JAVA_HOME",
+    "GOPATH",
+    "GOROOT",
+    "NVM_DIR",
+    "GEM_HOME",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_GLOBAL",
+];
+/// What tells a program that it was started by one of its own kind; it would take itself for a part of it.
+const NEVER: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_ENV_FILE"];
+/// Where our own records lie, in what all checkouts of the repository share.
+const RECORDS: &str = "redgreen";
+/// Folders that are given anew inside a fence: what lies in them has to be shown to be seen.
+const ANEW: &[&str] = &["/tmp", "/var/tmp", "/run"];
+
+/// The places around a run.
+#[derive(Clone, Debug)]
+pub struct Premises {
+    pub home: Option<PathBuf>,
+    pub path: Option<OsString>,
+    /// The user's own checkout.
+    pub checkout: PathBuf,
+    /// What all checkouts share: objects, refs, and our records.
+    pub common_dir: PathBuf,
+    /// Where worktrees and build output are.
+    pub workshop: PathBuf,
+    pub fence: config::Fence,
+}
+
+impl Premises {
+    pub fn new(
+        environment: &Environment,
+        checkout: &Path,
+        common_dir: &Path,
+        workshop: &Path,
+        fence: config::Fence,
+    ) -> Self {
+        Self {
+            home: environment.home.clone(),
+            path: environment.path.clone(),
+            checkout: checkout.to_owned(),
+            common_dir: common_dir.to_owned(),
+            workshop: workshop.to_owned(),
+            fence,
+        }
+    }
+
+    pub(super) fn sandbox(&self) -> Result<Sandbox> {
+        match self.fence {
+            config::Fence::Auto => Sandbox::here().cloned(),
+            config::Fence::None => Sandbox::open(),
+        }
+    }
+
+    /// It may write to the worktree, to what is its own, and to nothing else: not to the repository's refs and objects,
+    /// not to the user's checkout. It does not see our records at all.
+    pub(super) fn fence(&self, row: &agents::Row, orders: &Orders<'_>, told: &Path) -> Result<Fence> {
+        let scratch = scratch(orders);
+        let mut writable = vec![orders.worktree.to_owned(), scratch];
+        writable.extend(orders.env.iter().filter(|(name, _)| name == "CARGO_TARGET_DIR").map(|(_, path)| path.into()));
+        let home = self.home.as_deref();
+        writable.extend(row.folders.iter().filter_map(|folder| Some(home?.join(folder))));
+        if let Some(own) = &row.home {
+            writable.push(own_home(orders, own));
+        }
+        for folder in &writable {
+            fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+        }
+        let links = row.home.iter().flat_map(|own| own.link.iter().map(move |file| Path::new(&own.from).join(file)));
+        let files = row.files.iter().map(PathBuf::from).chain(links);
+        writable.extend(files.filter_map(|file| Some(home?.join(file))).filter(|file| file.is_file()));
+        let mut shown = vec![self.checkout.clone(), self.common_dir.clone(), told.to_owned()];
+        shown.extend(home.map(Path::to_owned));
+        let paths = self.path.as_deref().map(OsStr::to_owned).unwrap_or_default();
+        shown.extend(std::env::split_paths(&paths).filter(|folder| ANEW.iter().any(|new| folder.starts_with(new))));
+        Ok(Fence {
+            writable,
+            hidden: vec![self.common_dir.join(RECORDS)],
+            shown,
+            network: Network::Full,
+            ..Fence::default()
+        })
+    }
+
+    /// The program in the worktree, with an environment that only we decide on.
+    pub(super) fn surround(
+        &self,
+        program: Program,
+        row: &agents::Row,
+        orders: &Orders<'_>,
+        sandbox: &Sandbox,
+        is_fenced: bool,
+    ) -> Result<Program> {
+        let known = |name: &str| {
+            !NEVER.contains(&name)
+                && (COMMON.iter().any(|pattern| matches(pattern, name))
+                    || row.env.iter().any(|pattern| matches(pattern, name)))
+        };
+        let mut program = program.cwd(orders.worktree).env_clear();
+        for (name, value) in config::variables(known) {
+            program = program.env(name, value);
+        }
+        // Inside mounts of its own /tmp is nobody else's, and its name is short enough for sockets.
+        let scratch = if sandbox.binds() { PathBuf::from("/tmp") } else { scratch(orders) };
+        program = program.env("TMPDIR", scratch).env("CI", "1").env("GIT_OPTIONAL_LOCKS", "0");
+        // Some refuse to work for root unless they are told that somebody watches over them; here that is true.
+        if is_fenced {
+            program = program.env("IS_SANDBOX", "1");
+        }
+        if let Some(own) = &row.home {
+            let folder = own_home(orders, own);
+            self.furnish(&folder, own)?;
+            program = program.env(&own.variable, folder);
+        }
+        let given = row.set.iter().map(|(name, value)| (name.clone(), value.clone())).chain(orders.env.iter().cloned());
+        Ok(given.fold(program, |program, (name, value)| program.env(name, value)))
+    }
+
+    /// Puts the user's own settings into the program's folder for this run.
+    fn furnish(&self, folder: &Path, own: &agents::Home) -> Result<()> {
+        let Some(from) = self.home.as_ref().map(|home| home.join(&own.from)) else { return Ok(()) };
+        for file in &own.copy {
+            let (source, target) = (from.join(file), folder.join(file));
+            // The first turn's copy stays: the program may have added to it.
+            if source.is_file() && !target.exists() {
+                fs::copy(&source, &target).with_context(|| format!("copy {}", source.display()))?;
+            }
+        }
+        for file in &own.link {
+            let (source, target) = (from.join(file), folder.join(file));
+            if source.is_file() && !target.is_symlink() {
+                symlink(&source, &target).with_context(|| format!("link {}", target.display()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name for a conversation: 122 random bits, in the usual form.
+pub(super) fn uuid() -> Result<String> {
+    let mut bytes = [0u8; 16];
+    File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).context("read random bytes")?;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    Ok(format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32)))
+}
+
+/// A folder for what the turn needs for a while, where `/tmp` is everybody's.
+fn scratch(orders: &Orders<'_>) -> PathBuf {
+    orders.desk.join("tmp")
+}
+
+/// The program's own settings, for all turns of the run.
+fn own_home(orders: &Orders<'_>, own: &agents::Home) -> PathBuf {
+    orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from))
+}
+
+/// `NAME`, `NAME*` or `*NAME`.
+fn matches(pattern: &str, name: &str) -> bool {
+    match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
+        (Some(start), _) => name.starts_with(start),
+        (None, Some(end)) => name.ends_with(end),
+        (None, None) => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_by_itself_its_beginning_or_its_end() {
+        for (pattern, name, known) in [
+            ("PATH", "PATH", true),
+            ("PATH", "PATHS", false),
+            ("LC_*", "LC_ALL", true),
+            ("*_API_KEY", "MISTRAL_API_KEY", true),
+            ("*_API_KEY", "API_KEY_OF_MINE", false),
+        ] {
+            assert_eq!(matches(pattern, name), known, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_conversations_name_is_a_uuid_of_its_own() {
+        let (one, other) = (uuid().unwrap(), uuid().unwrap());
+        let shape: Vec<usize> = one.split('-').map(str::len).collect();
+        assert_eq!(shape, [8, 4, 4, 4, 12], "{one}");
+        assert_ne!(one, other);
+    }
+}

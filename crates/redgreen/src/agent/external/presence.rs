@@ -1,0 +1,132 @@
+//! Which agents are there: found on the PATH, proven by a word with them, and logged in as far as can be told without a
+//! network.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use redgreen_core::acp::{Client, Plan};
+use redgreen_core::agent::Strategy;
+use serde::Serialize;
+
+use crate::config::agents::{Row, Speaks};
+use crate::config::{self, Environment};
+use crate::process::{Answer, Attention, Heard, Interrupted, Limits, Program, Stop};
+
+/// How long a program may take to say its version; one that is started for the first time unpacks itself.
+const HANDSHAKE: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 64 << 10 };
+/// In this order one is taken when nobody named any.
+pub const PREFERRED: [&str; 7] = ["claude", "codex", "gemini", "opencode", "copilot", "qwen", "aider"];
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Presence {
+    pub name: String,
+    pub title: String,
+    /// `acp` or `cli`.
+    pub speaks: &'static str,
+    pub program: Option<PathBuf>,
+    pub version: Option<String>,
+    /// Why it did not answer.
+    pub trouble: Option<String>,
+    /// What shows that somebody is logged in: a variable or a file.
+    pub login: Option<String>,
+    /// The next thing to do before it can be used.
+    pub next: Option<String>,
+}
+
+impl Presence {
+    /// It can be started: whatever is missing is a login at most.
+    pub fn is_here(&self) -> bool {
+        self.program.is_some() || self.next.is_none()
+    }
+}
+
+/// The first agent that is installed and logged in.
+pub fn first(environment: &Environment) -> Result<Option<&'static str>> {
+    let table = config::agents::table()?;
+    let usable = |name: &&&str| {
+        table.get(**name).is_some_and(|row| {
+            row.program().is_some_and(|program| environment.has_program(program)) && login(row, environment).is_some()
+        })
+    };
+    Ok(PREFERRED.iter().find(usable).copied())
+}
+
+/// Looks at one agent, and has a word with it if it is there.
+pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Result<Presence> {
+    let program = row.program().and_then(|program| environment.find_program(program));
+    let mut presence = Presence {
+        name: name.to_owned(),
+        title: if row.title.is_empty() { name.to_owned() } else { row.title.clone() },
+        speaks: match row.speaks {
+            Speaks::Acp => "acp",
+            Speaks::Prints(_) => "cli",
+        },
+        login: login(row, environment),
+        program,
+        version: None,
+        trouble: None,
+        next: None,
+    };
+    if let Some(program) = presence.program.clone() {
+        match greet(program, row, stop) {
+            Ok(version) => presence.version = version,
+            Err(error) if error.is::<Interrupted>() => return Err(error),
+            Err(error) => presence.trouble = Some(format!("{error:#}")),
+        }
+        if presence.login.is_none() && !row.login.is_empty() {
+            presence.next = Some(row.login.clone());
+        }
+    } else if row.program().is_some() {
+        presence.next = Some(row.install.clone());
+    }
+    Ok(presence)
+}
+
+fn login(row: &Row, environment: &Environment) -> Option<String> {
+    let known = |wanted: &String| {
+        let found = config::variables(|name| name == wanted);
+        found.iter().any(|(_, value)| !value.is_empty())
+    };
+    let variable = row.login_env.iter().find(|name| known(name)).cloned();
+    let file = || {
+        let home = environment.home.as_ref()?;
+        row.login_files.iter().find(|file| home.join(file).is_file()).map(|file| format!("~/{file}"))
+    };
+    variable.or_else(file)
+}
+
+/// Its version, in its own words.
+fn greet(program: PathBuf, row: &Row, stop: &Stop) -> Result<Option<String>> {
+    let started = Program::new(program);
+    match (row.speaks, &row.command) {
+        (Speaks::Acp, config::agents::Command::Words(words)) => initialize(started.args(words.iter().skip(1)), stop),
+        (Speaks::Acp | Speaks::Prints(_), _) => {
+            let output = started.arg("--version").output(HANDSHAKE, stop)?;
+            let said = output.stdout_text();
+            anyhow::ensure!(output.success(), "--version ended with {}", output.exit);
+            Ok(said.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned))
+        }
+    }
+}
+
+fn initialize(program: Program, stop: &Stop) -> Result<Option<String>> {
+    let (folder, prompt, strategy, mode) = ("/".to_owned(), None, Strategy::New, None);
+    let mut client = Client::new(Plan { folder, prompt, strategy, mode });
+    let program = program.stdin(client.begin());
+    let mut greeted = false;
+    let mut listener = |heard: Heard<'_>| match heard {
+        Heard::Line { text, .. } => {
+            let next = client.heard(&String::from_utf8_lossy(text));
+            greeted |= next.over;
+            if next.over { Answer::Done } else { Answer::Nothing }
+        }
+        Heard::Unwanted => Answer::Nothing,
+    };
+    let output = program.attended(HANDSHAKE, stop, Attention::Speaking(&mut listener))?;
+    anyhow::ensure!(greeted, "it does not answer `initialize` ({})", output.exit);
+    let greeting = client.greeting();
+    let parts = [greeting.name, greeting.version, greeting.protocol.map(|version| format!("ACP {version}"))];
+    Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" ")))
+}

@@ -1,0 +1,183 @@
+//! A person as the agent: told the next legal step and where to work, judged like everybody else. The turn is over when
+//! they press Enter, or, where the settings say so, when they save.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result};
+use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Turn};
+use redgreen_core::orders;
+use redgreen_core::phase::Role;
+use redgreen_core::test_list::{self, TestList};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::json;
+
+use super::{Orders, Taken};
+use crate::failure::Failure;
+use crate::process::Interrupted;
+
+/// How often the keyboard and the files are looked at.
+const LOOK: Duration = Duration::from_millis(250);
+/// Editors save in several steps; so long nothing may change before a save counts.
+const SETTLED: Duration = Duration::from_millis(600);
+/// More files than this are not watched.
+const FILES_MAX: usize = 20_000;
+/// Folders that tools fill while nobody saves anything.
+const UNWATCHED: &[&str] = &[".git", "node_modules", "target", "__pycache__", ".venv", ".pytest_cache"];
+
+/// What ends a person's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Human {
+    OnEnter,
+    OnSave,
+}
+
+type Seen = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
+
+impl Human {
+    /// Enter needs a keyboard.
+    pub fn new(on_save: bool) -> Result<Self> {
+        if on_save {
+            return Ok(Self::OnSave);
+        }
+        if io::stdin().is_terminal() {
+            return Ok(Self::OnEnter);
+        }
+        Err(Failure::usage("the human agent needs a terminal: Enter says that you are done")
+            .evidence("standard input is not a terminal")
+            .next("start redgreen in a terminal, or set agent.on-save = true in redgreen.toml")
+            .into())
+    }
+
+    pub(super) fn take_turn(self, orders: &mut Orders<'_>) -> Result<Taken> {
+        let assignment = orders.assignment;
+        // Whoever saw it fail knows best why.
+        if assignment.role == Role::Diagnosis {
+            return Ok(taken(Turn::Done { answer: String::new() }, "nobody was asked\n".to_owned()));
+        }
+        let words = self.words(assignment, orders.worktree);
+        (orders.live)(&Said::Text(words.clone()));
+        let waited = match self {
+            Self::OnEnter => until_enter(orders)?,
+            Self::OnSave => until_saved(orders)?,
+        };
+        let turn = match waited {
+            Waited::Over if assignment.role == Role::TestList => Turn::Done { answer: self.choose(orders)? },
+            Waited::Over => Turn::Done { answer: String::new() },
+            Waited::TimeUp => Turn::Failed { failure: Ended::Timeout, message: "nobody was done in time".to_owned() },
+        };
+        Ok(taken(turn, words))
+    }
+
+    fn words(self, assignment: &Assignment, worktree: &Path) -> String {
+        let trouble = assignment.trouble.as_ref().map(|trouble| format!("\n{}\n", trouble.message.trim()));
+        let end = match (self, assignment.role) {
+            (Self::OnEnter, Role::Refactor) => "Press Enter when you are done; with nothing changed, the code stays.",
+            (Self::OnEnter, _) => "Press Enter when you are done.",
+            (Self::OnSave, _) => "It is judged when you save.",
+        };
+        let task = orders::task(assignment);
+        format!("\n{}: {task}{}\n  in   {}\n{end}\n", assignment.phase, trouble.unwrap_or_default(), worktree.display())
+    }
+
+    /// The next test is the first open box; where a keyboard is there, its files are asked for.
+    fn choose(self, orders: &mut Orders<'_>) -> Result<String> {
+        let text = fs::read_to_string(orders.worktree.join(test_list::FILE)).unwrap_or_default();
+        let Some(next) = TestList::parse(&text).pending().into_iter().next() else {
+            return Ok(json!({ "currentTest": null }).to_string());
+        };
+        let mut ask = |what: &str| -> Result<String> {
+            match self {
+                Self::OnSave => Ok(String::new()),
+                Self::OnEnter => {
+                    (orders.live)(&Said::Text(format!("{what} for {next:?} (Enter: not decided yet): ")));
+                    line()
+                }
+            }
+        };
+        let (test, code) = (ask("test file")?, ask("code file")?);
+        Ok(json!({ "currentTest": { "description": next, "testFile": test, "implFile": code } }).to_string())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waited {
+    Over,
+    TimeUp,
+}
+
+fn taken(turn: Turn, transcript: String) -> Taken {
+    Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() }, transcript, session: None }
+}
+
+fn line() -> Result<String> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).context("read the keyboard")?;
+    Ok(line.trim().to_owned())
+}
+
+fn until_enter(orders: &Orders<'_>) -> Result<Waited> {
+    let deadline = Instant::now() + orders.time_limit;
+    let stdin = io::stdin();
+    loop {
+        if orders.stop.requested() {
+            return Err(Interrupted.into());
+        }
+        if Instant::now() >= deadline {
+            return Ok(Waited::TimeUp);
+        }
+        let wait = Timespec::try_from(LOOK).ok();
+        let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+        // A signal in between is as good as nothing.
+        let ready = poll(&mut asked, wait.as_ref()).is_ok_and(|count| count > 0);
+        if ready {
+            line()?;
+            return Ok(Waited::Over);
+        }
+    }
+}
+
+fn until_saved(orders: &Orders<'_>) -> Result<Waited> {
+    let deadline = Instant::now() + orders.time_limit;
+    let mut seen = look(orders.worktree);
+    let mut changed: Option<Instant> = None;
+    loop {
+        orders.stop.sleep(LOOK)?;
+        let now = look(orders.worktree);
+        if now != seen {
+            seen = now;
+            changed = Some(Instant::now());
+        }
+        if changed.is_some_and(|since| since.elapsed() >= SETTLED) {
+            return Ok(Waited::Over);
+        }
+        if Instant::now() >= deadline {
+            return Ok(Waited::TimeUp);
+        }
+    }
+}
+
+/// Sizes and times of the files below a folder.
+fn look(folder: &Path) -> Seen {
+    let mut seen = Seen::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if seen.len() >= FILES_MAX || UNWATCHED.iter().any(|unwatched| name == *unwatched) {
+                continue;
+            }
+            match entry.metadata() {
+                Ok(facts) if facts.is_dir() => folders.push(entry.path()),
+                Ok(facts) => {
+                    seen.insert(entry.path(), (facts.len(), facts.modified().ok()));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    seen
+}

@@ -1,0 +1,167 @@
+//! How to drive an agent that is a program of its own. The agents we know are rows of `agents.toml`; a project adds its
+//! own as `[agent.custom.<name>]`, with the same keys.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result};
+use redgreen_core::hearing::Dialect;
+use serde::Deserialize;
+
+/// A row: everything there is to know about one program.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Row {
+    /// What people call it.
+    #[serde(default)]
+    pub title: String,
+    pub command: Command,
+    #[serde(default)]
+    pub speaks: Speaks,
+    #[serde(default)]
+    pub prompt: PromptBy,
+    /// Words for a conversation that begins; `{session}` is an id of our own choice.
+    #[serde(default)]
+    pub new: Vec<String>,
+    /// Words for one that goes on; with none, every turn begins a new one.
+    #[serde(default)]
+    pub resume: Vec<String>,
+    /// Words for a copy that goes on.
+    #[serde(default)]
+    pub fork: Vec<String>,
+    /// Words for a model, where one is named: `{model}`.
+    #[serde(default)]
+    pub model: Vec<String>,
+    /// Words where our fence holds, or does not.
+    #[serde(default)]
+    pub fenced: Vec<String>,
+    #[serde(default)]
+    pub unfenced: Vec<String>,
+    /// Variables it may know beside those that every agent knows; `NAME*` stands for all that begin so.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Variables it is given.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// Folders of its own in the user's home, which it may write to; made when they are missing.
+    #[serde(default)]
+    pub folders: Vec<String>,
+    /// Files of its own there; passed over when they are missing.
+    #[serde(default)]
+    pub files: Vec<String>,
+    #[serde(default)]
+    pub home: Option<Home>,
+    /// The mode of an ACP session.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// What it leaves in the worktree's root, by the beginning of its name.
+    #[serde(default)]
+    pub litter: Vec<String>,
+    /// What shows that somebody is logged in: one of these variables, or of these files in the home.
+    #[serde(default)]
+    pub login_env: Vec<String>,
+    #[serde(default)]
+    pub login_files: Vec<String>,
+    /// How to log in, for a person.
+    #[serde(default)]
+    pub login: String,
+    #[serde(default)]
+    pub install: String,
+}
+
+/// A line for the shell, or words as they are.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Command {
+    Line(String),
+    Words(Vec<String>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Speaks {
+    Acp,
+    #[serde(untagged)]
+    Prints(Dialect),
+}
+
+impl Default for Speaks {
+    fn default() -> Self {
+        Self::Prints(Dialect::Text)
+    }
+}
+
+/// How it gets its orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptBy {
+    #[default]
+    Stdin,
+    /// The last word of its command line is a file with them.
+    File,
+    /// They are the last word themselves.
+    Argument,
+}
+
+/// A folder for its settings that is this run's alone, so that no turn changes the user's.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Home {
+    pub variable: String,
+    /// The user's own, from the home folder.
+    pub from: String,
+    /// Of that one: shared with the user, since a login is renewed in it.
+    #[serde(default)]
+    pub link: Vec<String>,
+    /// Copied.
+    #[serde(default)]
+    pub copy: Vec<String>,
+}
+
+/// The agents we know, by name.
+pub fn table() -> Result<&'static BTreeMap<String, Row>> {
+    static TABLE: OnceLock<BTreeMap<String, Row>> = OnceLock::new();
+    if let Some(known) = TABLE.get() {
+        return Ok(known);
+    }
+    let rows = toml::from_str(include_str!("../../agents.toml")).context("read our own table of agents")?;
+    Ok(TABLE.get_or_init(|| rows))
+}
+
+impl Row {
+    /// The program to look for on the PATH; none for a line of the shell.
+    pub fn program(&self) -> Option<&str> {
+        match &self.command {
+            Command::Line(_) => None,
+            Command::Words(words) => words.first().map(String::as_str),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_table_can_be_used() {
+        let table = table().unwrap();
+        for (name, row) in table {
+            assert!(row.program().is_some() && !row.title.is_empty() && !row.install.is_empty(), "{name}");
+            assert!(!row.login.is_empty() && !row.env.is_empty(), "{name}");
+            let chooses = row.new.iter().any(|word| word == "{session}");
+            let named = |words: &[String]| words.is_empty() || words.iter().any(|word| word == "{session}");
+            assert!(named(&row.resume) && named(&row.fork), "{name}");
+            assert!(!chooses || !row.resume.is_empty(), "{name}: an id that nothing is done with");
+        }
+        assert!(table.len() >= 10, "{:?}", table.keys());
+    }
+
+    #[test]
+    fn a_project_names_an_agent_of_its_own_in_one_line() {
+        let row: Row = toml::from_str("command = \"my-agent --once\"\nprompt = \"file\"").unwrap();
+        assert_eq!((row.program(), row.prompt, row.speaks), (None, PromptBy::File, Speaks::default()));
+        let row: Row = toml::from_str("command = [\"x\", \"acp\"]\nspeaks = \"acp\"").unwrap();
+        assert_eq!((row.program(), row.speaks), (Some("x"), Speaks::Acp));
+        assert!(toml::from_str::<Row>("command = \"x\"\nspeaks = \"klingon\"").is_err());
+    }
+}

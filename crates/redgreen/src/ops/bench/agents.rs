@@ -1,0 +1,83 @@
+//! What a turn of an agent that is a program of its own costs beside the program: orders, fence, listening, the end of
+//! everything it started.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use redgreen_core::agent::{Assignment, Strategy, Turn};
+use redgreen_core::phase::{Phase, Role};
+use redgreen_core::policy::Budget;
+
+use super::{Measure, median_ms, timed};
+use crate::agent::external::{External, Premises};
+use crate::agent::{Agent, Orders};
+use crate::config::{Environment, Fence, File};
+use crate::git::Git;
+use crate::process::{Program, Stop};
+
+/// An agent that reads its orders, says one word, and is done.
+const SETTINGS: &str = "[agent.custom.brief]\ncommand = \"cat > /dev/null; echo Done.\"\n";
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, stop: &Stop) -> Result<Vec<Measure>> {
+    let root = folder.join("agents");
+    let git = Git::create_scratch(&root.join("checkout"), &[("README.md", "A project.\n")], "chore: a project")?;
+    let (worktree, desk) = (root.join("worktree"), root.join("desk"));
+    for folder in [&worktree, &desk] {
+        fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+    }
+    let premises = Premises::new(environment, &git.root, &git.common_dir, &root, Fence::Auto);
+    let row = File::parse(SETTINGS)?.agent.custom.remove("brief").context("find the agent of the bench")?;
+    let agent = Agent::External(Box::new(External::new("brief", row, None, None, premises)));
+    let bare = Program::shell("cat > /dev/null; echo Done.").cwd(&worktree);
+    let assignment = assignment();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    // The first turn finds out what the machine allows, and does not count.
+    for turn in 0..=turns {
+        let started = Instant::now();
+        let taken = agent.take_turn(&mut Orders {
+            assignment: &assignment,
+            worktree: &worktree,
+            env: &[],
+            time_limit: LIMIT,
+            allowance: Budget::default(),
+            desk: &desk,
+            report: None,
+            changes: &|| Ok(String::new()),
+            repository: &git.common_dir,
+            private: &git.common_dir.join("redgreen"),
+            stop,
+            live: &mut |_| {},
+        })?;
+        let took = started.elapsed();
+        ensure!(matches!(taken.turn, Turn::Done { .. }), "the agent of the bench failed: {:?}", taken.turn);
+        let other = timed(&bare, stop)?;
+        if turn > 0 {
+            ours.push(took);
+            theirs.push(other);
+        }
+    }
+    let bare_ms = median_ms(theirs);
+    let own_ms = median_ms(ours) - bare_ms;
+    Ok(vec![Measure::new("an external turn, own time", own_ms).against("the agent's program alone", bare_ms)])
+}
+
+fn assignment() -> Assignment {
+    Assignment {
+        role: Role::Implementing,
+        phase: Phase::Green,
+        cycle: 1,
+        turn: 0,
+        attempt: 1,
+        request: "a calculator".to_owned(),
+        brief: None,
+        current: None,
+        completed: Vec::new(),
+        pending: Vec::new(),
+        trouble: None,
+        diagnosis: None,
+        strategy: Strategy::New,
+    }
+}

@@ -1,0 +1,125 @@
+//! Real coding agents, each through a whole cycle: installed by `scripts/test --agents`, in a network of their own where
+//! a model of ours listens on loopback. What is not installed is named and passed over.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::story::{Said, Story, is_fast};
+
+const MODEL: &str = include_str!("agents/model.py");
+const CODEX: &str = "model = \"mock-model\"\nmodel_provider = \"mock\"\n[model_providers.mock]\nname = \"mock\"\n\
+                     base_url = \"http://127.0.0.1:4010/v1\"\nenv_key = \"CODEX_MOCK_KEY\"\nwire_api = \"responses\"\n";
+const GEMINI: &str = "{\"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}";
+const OPENCODE: &str = "{\"model\": \"mock/mock-model\", \"provider\": {\"mock\": {\"npm\": \"@ai-sdk/openai-compatible\", \
+                        \"options\": {\"baseURL\": \"http://127.0.0.1:4010/v1\", \"apiKey\": \"x\"}, \
+                        \"models\": {\"mock-model\": {}}}}}";
+
+/// Where the programs are; absent when nobody installed them.
+fn programs() -> Option<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+    std::env::var_os("REDGREEN_TEST_AGENTS").map(PathBuf::from)
+}
+
+fn all() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "tests are told how much to do")]
+    std::env::var_os("REDGREEN_TEST_AGENTS_ALL").is_some()
+}
+
+#[expect(clippy::print_stderr, reason = "whoever reads the tests' output learns what was left out")]
+fn skipped(agent: &str, why: &str) {
+    eprintln!("SKIPPED: {agent}: {why}");
+}
+
+/// A cycle with this agent, from the plan to the refactoring.
+#[track_caller]
+fn develops(agent: &str, program: &str, words: &[&str]) {
+    let Some(folder) = programs() else {
+        return skipped(agent, "scripts/test --agents did not install it");
+    };
+    let bins = [folder.join("node_modules/.bin"), folder.join("aider/bin")];
+    if is_fast() || !bins.iter().any(|bin| bin.join(program).exists()) {
+        return skipped(agent, "its program is not installed, or only quick tests are wanted");
+    }
+    let story = Story::new();
+    let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
+    let path = format!("{}:{}:{}", bins[0].display(), bins[1].display(), String::from_utf8(path).unwrap());
+    let url = "http://127.0.0.1:4010";
+    let story = [
+        ("PATH", path.as_str()),
+        ("ANTHROPIC_BASE_URL", url),
+        ("ANTHROPIC_API_KEY", "k"),
+        ("CODEX_MOCK_KEY", "k"),
+        ("GEMINI_API_KEY", "k"),
+        ("GOOGLE_GEMINI_BASE_URL", url),
+        ("OPENAI_API_KEY", "k"),
+        ("OPENAI_API_BASE", "http://127.0.0.1:4010/v1"),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("OPENCODE_CONFIG_CONTENT", OPENCODE),
+    ]
+    .into_iter()
+    .fold(story, |story, (name, value)| story.env(name, value));
+    for (file, text) in [(".codex/config.toml", CODEX), (".gemini/settings.json", GEMINI)] {
+        let file = story.place("home").join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    story.script("model.py", MODEL);
+    let before = story.belongings();
+    let namespace = if rustix::process::getuid().is_root() { "--net" } else { "--map-root-user" };
+    let mut command = story.command("unshare");
+    command.args([namespace, "--net", "python"]).arg(story.place("model.py")).arg(env!("CARGO_BIN_EXE_redgreen"));
+    command.args(["run", "--agent", agent]).args(words).arg("a calculator");
+    let said = Said::of(agent, &command.stdin(std::process::Stdio::null()).output().unwrap()).exits(3);
+    let cycle = [
+        "plan: adds two numbers",
+        "test: adds two numbers",
+        "feat: adds two numbers",
+        "refactor: no changes needed",
+        "plan: every test of the list is done",
+    ];
+    assert_eq!(story.log(&format!("main..{}", story.branch())), cycle, "{}", said.stderr);
+    assert_eq!(story.belongings(), before);
+    // Each phase was right at once, and what it cost is known.
+    assert!(!said.stderr.contains("refused") && said.stdout.contains("tokens"), "{}\n{}", said.stderr, said.stdout);
+}
+
+/// One that takes many seconds to start is tried when somebody asks for all of them.
+#[track_caller]
+fn slowly(agent: &str, program: &str, words: &[&str]) {
+    if all() { develops(agent, program, words) } else { skipped(agent, "it is tried by scripts/test --agents") }
+}
+
+#[test]
+fn claude() {
+    develops("claude", "claude", &[]);
+}
+
+#[test]
+fn codex() {
+    develops("codex", "codex", &[]);
+}
+
+#[test]
+fn codex_over_acp() {
+    develops("codex-acp", "codex-acp", &[]);
+}
+
+#[test]
+fn claude_over_acp() {
+    develops("claude-acp", "claude-agent-acp", &[]);
+}
+
+#[test]
+fn aider() {
+    slowly("aider:openai/mock-model", "aider", &[]);
+}
+
+#[test]
+fn opencode() {
+    slowly("opencode", "opencode", &[]);
+}
+
+#[test]
+fn gemini() {
+    slowly("gemini:gemini-2.5-pro", "gemini", &[]);
+}

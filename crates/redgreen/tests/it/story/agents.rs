@@ -1,0 +1,198 @@
+//! Agents that are programs of their own, honest and not: a whole cycle with each, and nothing lost whatever they do.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Said, Story};
+
+const FAKE: &str = include_str!("agents/fake.py");
+
+/// A project whose agent is the fake one, started with these words.
+fn story(words: &str, settings: &str) -> Story {
+    let story = Story::new();
+    fs::create_dir_all(story.place("home/.fake")).unwrap();
+    fs::write(story.place("home/fake.py"), FAKE).unwrap();
+    let script = story.place("home/fake.py").display().to_string();
+    let row = format!(
+        "backoff = 0.0\n{settings}\n[agent]\nname = \"fake\"\n[agent.custom.fake]\n\
+         command = \"python {script} {words}\"\nenv = [\"FAKE_*\"]\nfolders = [\".fake\"]\n"
+    );
+    story.file("redgreen.toml", &row);
+    story.commit("an agent");
+    let root = story.root.display().to_string();
+    story.env("FAKE_CHECKOUT", &root).env("MY_SECRET", "hush")
+}
+
+/// What redgreen may take while its agent prints a gigabyte; pytest's memory counts too.
+const MEMORY_BYTES_MAX: u64 = 128 << 20;
+
+/// Changes the project's settings.
+fn set(story: &Story, from: &str, to: &str) {
+    let text = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
+    assert!(text.contains(from), "{text}");
+    story.file("redgreen.toml", &text.replacen(from, to, 1));
+    story.commit("settings");
+}
+
+const CYCLE: [&str; 5] = [
+    "plan: adds two numbers",
+    "test: adds two numbers",
+    "feat: adds two numbers",
+    "refactor: no changes needed",
+    "plan: every test of the list is done",
+];
+
+/// The run comes to its end, and the branch has exactly one cycle.
+#[track_caller]
+fn develops(story: &Story) -> Said {
+    let before = story.belongings();
+    let said = story.redgreen("run \"a calculator\"").exits(3);
+    assert_eq!(story.log(&format!("main..{}", story.branch())), CYCLE);
+    assert_eq!(story.belongings(), before);
+    said
+}
+
+#[test]
+fn orders_may_come_in_a_file() {
+    let story = story("file", "");
+    set(&story, "env = ", "prompt = \"file\"\nenv = ");
+    develops(&story);
+}
+
+#[test]
+fn an_agent_that_speaks_acp_is_paid_and_its_conversation_is_noted() {
+    let story = story("acp", "");
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+    develops(&story).says("35 tokens");
+    let note = story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()));
+    assert!(note.contains("\"test-list\": \"fake-session\""), "{note}");
+}
+
+/// What an agent does whose fence holds: nothing of it is seen anywhere but in its own turns.
+#[test]
+fn a_fenced_agent_may_do_what_it_wants() {
+    let faults = "secrets:PLAN stale_folder:PLAN garbage:PLAN wrong_branch:RED forge_notes:RED forge_records:RED flood:RED lie:RED \
+                  reset_hard:GREEN outside:GREEN crash:GREEN";
+    let story = story(faults, "");
+    let (before, main) = (story.belongings(), story.git("rev-parse main"));
+    let mut command = story.command("python");
+    command.args(["-c", super::unruly::MEASURE]).arg(story.place("memory")).arg(env!("CARGO_BIN_EXE_redgreen"));
+    let said = Said::of("run", &command.args(["run", "a calculator"]).output().unwrap()).exits(3);
+    said.says("refused").says("agent.crash").says("signal 11");
+    assert_eq!(story.log(&format!("main..{}", story.branch())), CYCLE);
+    assert_eq!(story.belongings(), before);
+    assert_eq!((story.git("rev-parse main"), story.git("branch --list mine")), (main, String::new()));
+    assert!(!story.place("home/mine.txt").exists());
+    let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
+    assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
+    story.redgreen("approve").exits(0);
+}
+
+/// Where there is no fence, what is the run's own is put back, and nothing is left running.
+#[test]
+fn an_unfenced_agent_cannot_spoil_the_run() {
+    let story = story("forge_notes:RED daemon:RED own_branch:GREEN wrong_branch:GREEN", "");
+    set(&story, "[agent]\n", "[agent]\nfence = \"none\"\n");
+    let said = story.redgreen("run \"a calculator\"").exits(3);
+    said.says("handoff note; it was written again").says("the run's branch was moved").says("refs/heads/mine");
+    assert_eq!(story.log(&format!("{}~5..{}", story.branch(), story.branch())), CYCLE);
+    let pid = fs::read_to_string(story.place("home/.fake/daemon")).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("671")) {
+        assert!(Instant::now() < deadline, "{pid} still runs");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_hangs_is_ended_at_its_limit_and_the_run_can_be_resumed() {
+    let story = story("hang:PLAN", "max-retries = 0\n[timeout]\nturn = 4");
+    let before = story.belongings();
+    story.redgreen("run \"a calculator\"").exits(1).says("did not stop in time");
+    assert_eq!(story.belongings(), before);
+    set(&story, "turn = 4", "turn = 60");
+    story.redgreen("resume").exits(3);
+    assert_eq!(story.log(&format!("main..{}", story.branch())).last().map(String::as_str), CYCLE.last().copied());
+}
+
+/// A person who saves what the screen asks for.
+#[test]
+fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
+    let story = Story::new();
+    story.file("redgreen.toml", "backoff = 0.0\n[agent]\nname = \"human\"\non-save = true\n[timeout]\nturn = 60\n");
+    story.commit("a human");
+    let mut child = story.prepare("run \"a calculator\"").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut phase = String::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if let Some((name, _)) = line.split_once(": ").filter(|(name, _)| name.chars().all(char::is_uppercase)) {
+            name.clone_into(&mut phase);
+        }
+        let Some(folder) = line.strip_prefix("  in   ").map(PathBuf::from) else { continue };
+        // They look before they type.
+        thread::sleep(Duration::from_millis(400));
+        let (file, text) = match phase.as_str() {
+            "PLAN" if folder.join("test-list.md").exists() => ("calc.py", "def add(a, b):\n    return a + b\n"),
+            "PLAN" => ("test-list.md", "- [ ] adds\n"),
+            "RED" => (
+                "test_calc.py",
+                "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\n\
+                                       def test_more():\n    assert add(-4, 9) == 5\n",
+            ),
+            _ => ("calc.py", "def add(a, b):\n    return a + b\n"),
+        };
+        fs::write(folder.join(file), text).unwrap();
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 5);
+}
+
+#[test]
+fn a_human_without_a_keyboard_is_told_what_to_do() {
+    Story::new().redgreen("run --agent human \"x\"").exits(2).says("needs a terminal").says("on-save");
+}
+
+#[test]
+fn agents_says_who_is_here_and_what_the_others_need() {
+    let story = story("acp", "");
+    let bin = story.place("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let program = |name: &str, text: &str| {
+        fs::write(bin.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    program("claude", "echo '2.1.0 (Claude Code)'");
+    program("codex", "exit 3");
+    program("qwen", &format!("exec python {} acp", story.place("home/fake.py").display()));
+    let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
+    let path = format!("{}:{}", bin.display(), String::from_utf8(path).unwrap());
+    let story = story.env("PATH", &path).env("CLAUDE_CODE_OAUTH_TOKEN", "k");
+    let answer = story.redgreen("--json agents").exits(0).json();
+    let agent =
+        |name: &str| answer["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == name).unwrap().clone();
+    assert_eq!(answer["first"], "claude");
+    assert_eq!(agent("claude")["version"], "2.1.0 (Claude Code)");
+    assert_eq!(agent("claude")["login"], "CLAUDE_CODE_OAUTH_TOKEN");
+    assert_eq!(agent("codex")["trouble"], "--version ended with exit 3");
+    assert_eq!(agent("codex")["next"], "codex login");
+    assert_eq!((&agent("qwen")["version"], &agent("qwen")["speaks"]), (&"fake 1 ACP 1".into(), &"acp".into()));
+    assert_eq!(agent("aider")["next"], "pip install aider-chat");
+    assert!(!agent("fake").is_null());
+    story.redgreen("agents").exits(0).says("with no --agent, claude is taken");
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_named_with_the_way_to_get_it() {
+    let story = Story::new();
+    let path = story.command("sh").args(["-c", "dirname $(command -v git)"]).output().unwrap();
+    let path = String::from_utf8(path.stdout).unwrap();
+    let bare = Story::new().env("PATH", path.trim());
+    bare.redgreen("run --agent aider \"x\"").exits(4).says("is not installed").says("pip install aider-chat");
+    story.redgreen("run --agent nobody \"x\"").exits(2).says("there is no agent \"nobody\"").says("claude");
+    bare.redgreen("run \"x\"").exits(2).says("no agent is named").says("redgreen demo");
+}
