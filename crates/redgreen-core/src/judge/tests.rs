@@ -466,6 +466,7 @@ const CONTROLS: &[Code] = &[
     Code::GreenContested,
     Code::RefactorTestsWeakened,
     Code::RefactorBehaviour,
+    Code::RefactorPublicRemoved,
 ];
 
 #[test]
