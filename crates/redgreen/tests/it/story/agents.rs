@@ -130,10 +130,11 @@ fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
     let mut phase = String::new();
     for line in BufReader::new(child.stderr.take().unwrap()).lines() {
         let line = line.unwrap();
+        let line = line.trim();
         if let Some((name, _)) = line.split_once(": ").filter(|(name, _)| name.chars().all(char::is_uppercase)) {
             name.clone_into(&mut phase);
         }
-        let Some(folder) = line.strip_prefix("  in   ").map(PathBuf::from) else { continue };
+        let Some(folder) = line.strip_prefix("in   ").map(PathBuf::from) else { continue };
         // They look before they type.
         thread::sleep(Duration::from_millis(400));
         let (file, text) = match phase.as_str() {
