@@ -337,7 +337,8 @@ impl File {
         let script = self.agent.script.iter().map(|path| ("agent.script", path.display().to_string()));
         // Whoever names the server gets the key.
         let server = self.model.base_url.iter().map(|url| ("model.base-url", url.clone()));
-        test.chain(setup).chain(lint).chain(script).chain(server).collect()
+        let agents = self.agent.custom.values().map(|row| ("agent.custom", row.command.line()));
+        test.chain(setup).chain(lint).chain(script).chain(server).chain(agents).collect()
     }
 
     /// The linters to run: as configured, or those whose configuration the project has and which are installed.

@@ -128,6 +128,16 @@ pub fn table() -> Result<&'static BTreeMap<String, Row>> {
     Ok(TABLE.get_or_init(|| rows))
 }
 
+impl Command {
+    /// All of it, for a person to read.
+    pub fn line(&self) -> String {
+        match self {
+            Command::Line(line) => line.clone(),
+            Command::Words(words) => words.join(" "),
+        }
+    }
+}
+
 impl Row {
     /// The program to look for on the PATH; none for a line of the shell.
     pub fn program(&self) -> Option<&str> {

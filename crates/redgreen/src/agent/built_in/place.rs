@@ -3,13 +3,13 @@
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
+use redgreen_core::guard;
 use redgreen_core::syntax::Language;
 
 use crate::agent::place::stays;
 
-/// Ends of names that hold keys and certificates.
-const SECRET_ENDINGS: [&str; 7] = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx"];
-const SECRET_NAMES: [&str; 7] = [".netrc", ".npmrc", ".pypirc", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa"];
+/// Parts of names that code has, too.
+const ABOUT_SECRETS: [&str; 2] = ["secret", "credentials"];
 /// Files that show how a secret one is laid out.
 const EXAMPLE_ENDINGS: [&str; 4] = [".example", ".sample", ".template", ".dist"];
 
@@ -95,13 +95,9 @@ fn is_secret(name: &str) -> bool {
     if EXAMPLE_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return false;
     }
-    // Code about secrets is not one.
-    let is_code = Language::of_path(name) != Language::Other;
-    name == ".env"
-        || name.starts_with(".env.")
-        || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || SECRET_NAMES.iter().any(|known| name.starts_with(known))
-        || !is_code && name.contains('.') && (name.contains("secret") || name.contains("credential"))
+    // Code about secrets is not one, and neither is a folder of it.
+    let is_code = Language::of_path(name) != Language::Other || !name.contains('.');
+    guard::secret_name(name).is_some_and(|pattern| !is_code || !ABOUT_SECRETS.contains(&pattern))
 }
 
 #[cfg(test)]

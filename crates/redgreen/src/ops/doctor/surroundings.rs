@@ -11,6 +11,7 @@ use crate::agent::external::presence;
 use crate::config::{self, Environment, File};
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
+use crate::sandbox::Sandbox;
 
 /// Ways to seal a program off, each with what proves that this machine lets us use it.
 const SANDBOXES: &[(&str, &[&str])] = &[
@@ -126,12 +127,12 @@ pub(super) fn agents(environment: &Environment, stop: &Stop) -> Result<Check> {
         found.push(format!("{name}: {}; {login}", version.unwrap_or("no version told".into())));
     }
     if found.is_empty() {
-        return Ok(Check::good("agents", ran, "none; the scripted agent is built in"));
+        return Ok(Check::good("agents", ran, "none; a model's key or a script does as well: redgreen agents"));
     }
     Ok(Check::good("agents", format!("{ran}; --version"), found.join("\n")))
 }
 
-/// What could seal a test run off; nothing is sealed off yet, so that nothing is needed.
+/// What seals tests and agents off here, and what could.
 pub(super) fn sandbox(environment: &Environment, stop: &Stop) -> Result<Check> {
     let (mut ran, mut saw) = (Vec::new(), Vec::new());
     for (name, words) in SANDBOXES {
@@ -158,7 +159,8 @@ pub(super) fn sandbox(environment: &Environment, stop: &Stop) -> Result<Check> {
         Ok(_) => "Landlock: not in this kernel".to_owned(),
         Err(_) => "Landlock: the system does not tell".to_owned(),
     });
-    saw.push("(runs do without, so far)".to_owned());
+    let held = Sandbox::here().map(|sandbox| sandbox.by().as_str());
+    saw.push(format!("tests and agents run behind: {}", held.unwrap_or("nothing")));
     Ok(Check::good("sandbox", ran.join("; "), saw.join("\n")))
 }
 
