@@ -187,8 +187,6 @@ pub fn bench(
         bench.measures.extend(agents::measures(&folder, turns, environment, stop)?);
     }
     if parts.contains(&Part::Reports) {
-        tell("guards on context files");
-        bench.measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
         tell("reading reports");
         bench.measures.extend(parsing::measures(length.report_bytes(), turns));
         tell("guards on context files");
@@ -240,6 +238,15 @@ fn a_run(
 /// The program that is running.
 fn ours() -> Result<PathBuf> {
     std::env::current_exe().context("find the program that is running")
+}
+
+/// The interpreter that has pytest; a machine may have none.
+fn python_with_pytest(environment: &Environment, stop: &Stop) -> Option<Program> {
+    let python = environment.virtual_env.as_ref().map_or(PathBuf::from("python3"), |venv| venv.join("bin/python"));
+    let python = Program::new(python);
+    // Without an interpreter it cannot be started, which is the same to us.
+    let imports = python.clone().args(["-c", "import pytest"]).output(LIMITS, stop);
+    imports.is_ok_and(|output| output.success()).then_some(python)
 }
 
 /// What a program took: medians.

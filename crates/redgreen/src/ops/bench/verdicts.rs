@@ -1,13 +1,13 @@
 //! What a GREEN verdict costs, controls included, beside one bare run of the same suite.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use super::suites::write;
-use super::{LIMITS, Length, Measure};
+use super::{LIMITS, Length, Measure, python_with_pytest};
 use crate::config::Environment;
 use crate::git::Git;
 use crate::process::{Program, Stop, Whose, cpu_time};
@@ -27,13 +27,10 @@ pub(super) fn measures(
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>> {
-    let python = environment.virtual_env.as_ref().map_or(PathBuf::from("python3"), |venv| venv.join("bin/python"));
-    let python = Program::new(python);
-    let has_pytest = python.clone().args(["-c", "import pytest"]).output(LIMITS, stop);
-    if !has_pytest.is_ok_and(|output| output.success()) {
+    let Some(python) = python_with_pytest(environment, stop) else {
         tell("no verdict on a suite of pytest, which is not installed");
         return Ok(Vec::new());
-    }
+    };
     let mut measures = Vec::new();
     for &(seconds, turns) in length.verdicts() {
         tell(&format!("a GREEN verdict on a suite of {seconds} s"));
