@@ -58,7 +58,8 @@ fn say_exit_code_only(verdict: &mut Verdict) {
 /// or unclean before it stays excused.
 pub fn carry(before: &Report, after: &Report) -> Report {
     let mut carried = after.clone();
-    carried.load_errors.retain(|error| known_load_error(before, error));
+    let (known, owed) = after.load_errors.iter().cloned().partition(|error| known_load_error(before, error));
+    (carried.load_errors, carried.owed) = (known, owed);
     if after.outcome != Outcome::Passed {
         carried.outcome = before.outcome;
     }

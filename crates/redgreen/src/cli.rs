@@ -36,7 +36,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::config::Environment;
-use crate::engine::{Project, Sight};
+use crate::engine::{Project, Sight, now};
 use crate::failure::{Code, Failure};
 use crate::ops::{self, Stopped};
 use crate::process::{Interrupted, Stop};
@@ -223,13 +223,14 @@ impl Desk {
         Ok(project)
     }
 
-    /// Watches a run: lines for a person on stderr, or the journal's own lines on stdout.
+    /// Watches a run: lines for a person on stderr; or on stdout the journal's own, and what an agent says between them.
     fn watch(&self) -> impl FnMut(Sight<'_>) {
         let printer = self.printer;
         let mut live = view::Live::new(io::stderr().is_terminal());
         move |sight: Sight<'_>| match sight {
             Sight::Line(line, _) if printer.json => printer.json_line(line),
             Sight::Line(line, state) => printer.talk(&(live.end() + &view::moment(line, state))),
+            Sight::Live(role, said) if printer.json => printer.json_line(&view::LiveV1::new(now(), role, said)),
             Sight::Live(_, said) => printer.talk(&live.said(said)),
         }
     }

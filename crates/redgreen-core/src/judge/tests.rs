@@ -547,7 +547,8 @@ fn what_could_not_be_seen_is_carried_on() {
             ("tests/test_a.py::c", Status::Failed)
         ]
     );
-    assert_eq!(carried.load_errors.len(), 1, "what the new test broke is owed");
+    assert_eq!(carried.load_errors.len(), 1, "what the new test broke excuses nothing");
+    assert_eq!(carried.owed[0].file.as_deref(), Some("tests/test_n.py"), "and is told to who has to mend it");
     for (before, after, outcome) in [
         ("+a", "+a -n", Outcome::Passed),
         ("+a -b", "+a -b -n", Outcome::Failed),

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use redgreen_core::guard;
+use redgreen_core::report::places::Places;
 use redgreen_core::syntax::Language;
 
 use crate::agent::place::stays;
@@ -50,8 +51,7 @@ impl Place {
 
     /// A text without the worktree's own path, which is long and means nothing to a model.
     pub(super) fn plain(&self, text: &str) -> String {
-        let root = self.root.display().to_string();
-        text.replace(&format!("{root}/"), "").replace(&root, ".")
+        Places::of(self.root.to_str()).out_of(text)
     }
 
     fn inside(&self, path: &str) -> Result<PathBuf, String> {

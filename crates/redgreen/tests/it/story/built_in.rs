@@ -59,7 +59,15 @@ fn with_model(server: &Server, wire: Wire) -> Story {
             .env("ANTHROPIC_API_KEY", "sk-ant-test")
             .env("ANTHROPIC_BASE_URL", &server.url)
             .env("TDD_MODEL", "claude-opus-5-5"),
-        _ => {
+        Wire::Responses => story
+            .env("OPENAI_API_KEY", "sk-test")
+            .env("OPENAI_BASE_URL", &format!("{}/v1", server.url))
+            .env("TDD_MODEL", "gpt-6-sol"),
+        Wire::Gemini => story
+            .env("GEMINI_API_KEY", "AIza-test")
+            .env("GOOGLE_GEMINI_BASE_URL", &server.url)
+            .env("TDD_MODEL", "gemini-3-pro"),
+        Wire::Chat => {
             let settings =
                 format!("backoff = 0.0\n[model]\nbase-url = \"{}/v1\"\n[agent]\nmodel = \"m\"\n", server.url);
             story.file("redgreen.toml", &settings);
@@ -80,7 +88,7 @@ fn begins(first: Vec<Turn>) -> Server {
 
 #[test]
 fn a_key_is_all_it_takes_for_a_whole_run() {
-    for wire in [Wire::Anthropic, Wire::Chat] {
+    for wire in Wire::ALL {
         let server = Server::answering(adder);
         let story = with_model(&server, wire);
         let said = story.redgreen("run \"an adder\"").exits(3).says("waiting for a human").says("built-in (");
@@ -98,6 +106,7 @@ fn a_key_is_all_it_takes_for_a_whole_run() {
         assert!(said.stderr.contains("Nothing is worth changing."), "and what it says:\n{}", said.stderr);
         let requests = server.requests();
         assert_eq!(requests.len(), 7, "{:?}", requests.iter().map(role).collect::<Vec<_>>());
+        assert!(requests.iter().all(|seen| seen.wire == wire), "{wire:?}");
         let results =
             requests.iter().find(|seen| role(seen) == "green" && seen.answers() == 1).unwrap().body.to_string();
         assert!(results.contains("1 passed, 0 failed"), "RunTests runs them: {results}");
@@ -105,16 +114,72 @@ fn a_key_is_all_it_takes_for_a_whole_run() {
         let status = story.redgreen("status --json").exits(0).json();
         let spent = &status["runs"][0]["spent"];
         assert_eq!((&spent["requests"], &spent["output"]), (&json!(7), &json!(7 * 7)), "{spent}");
-        let priced = if wire == Wire::Anthropic {
-            spent["microdollars"].as_u64() > Some(0)
-        } else {
-            spent["unpricedTurns"] == 5
+        let priced = match wire {
+            Wire::Anthropic | Wire::Responses => spent["microdollars"].as_u64() > Some(0),
+            Wire::Chat | Wire::Gemini => spent["unpricedTurns"] == 5,
         };
-        assert!(priced, "{spent}");
+        assert!(priced, "{wire:?} {spent}");
         let note: Value =
             serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()))).unwrap();
         assert_eq!(note["spent"]["requests"], 7, "{note}");
         story.redgreen("approve").exits(0).says("merged");
+    }
+}
+
+#[test]
+fn green_is_told_what_does_not_load_and_nobody_is_told_where_it_ran() {
+    let server = Server::answering(adder);
+    let story = with_model(&server, Wire::Anthropic);
+    story.redgreen("run \"an adder\"").exits(3);
+    let requests = server.requests();
+    let first = requests.iter().find(|seen| role(seen) == "green").unwrap().body["messages"].to_string();
+    assert!(
+        first.contains("does not load: test_calc.py:1: ModuleNotFoundError: No module named 'calc'\\n---"),
+        "{first}"
+    );
+    let (here, notes) =
+        (story.place("").display().to_string(), story.git("log --notes=tdd-handoffs --all --format=%N"));
+    for text in requests.iter().map(|seen| seen.body.to_string()).chain([notes]) {
+        assert!(!text.contains(here.trim_end_matches('/')), "{text}");
+    }
+    let why = story.redgreen("why").exits(0);
+    assert!(!why.stdout.contains("/rooms/"), "{}", why.stdout);
+}
+
+#[test]
+fn live_events_are_lines_of_json_that_the_schema_describes() {
+    let server = Server::answering(adder);
+    let story = with_model(&server, Wire::Anthropic);
+    let schema = story.redgreen("schema event").exits(0).stdout;
+    let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let said = story.redgreen("run --json \"an adder\"").exits(3);
+    let lines: Vec<Value> = said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (answer, lines) = lines.split_last().unwrap();
+    assert_eq!((&answer["version"], &answer["runs"][0]["spent"]["requests"]), (&json!(1), &json!(7)), "{answer}");
+    for line in lines {
+        assert!(schema.is_valid(line), "{line}: {:?}", schema.iter_errors(line).collect::<Vec<_>>());
+    }
+    let live = |kind: &str| lines.iter().filter(|line| line["live"] == kind).collect::<Vec<_>>();
+    let text: String = live("text").iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert!(text.contains("Nothing is worth changing."), "{text}");
+    let tools: Vec<&Value> = live("tool").iter().map(|line| &line["name"]).collect();
+    assert_eq!(tools, ["Write", "Write", "Complete", "Write", "RunTests", "Complete"]);
+    let costs = live("cost");
+    assert_eq!(costs.len(), 7, "one for each request");
+    let turned = lines.iter().find(|line| line["event"] == "turned").unwrap();
+    assert_eq!(
+        (&costs[1]["cost"], &costs[1]["role"]),
+        (&turned["cost"], &turned["role"]),
+        "the turn's last is its sum"
+    );
+    for wrong in [
+        json!({ "v": 1, "at": 1 }),
+        json!({ "v": 1, "at": 1, "live": "song" }),
+        json!({ "v": 1, "at": 1, "live": "text", "role": "test" }),
+        json!({ "v": 1, "at": 1, "event": "judged" }),
+        json!({ "v": 2, "seq": 1, "at": 1, "intent": "ask" }),
+    ] {
+        assert!(!schema.is_valid(&wrong), "{wrong}");
     }
 }
 
