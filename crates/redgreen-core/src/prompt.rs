@@ -2,6 +2,7 @@
 //! the files beside this one. Every byte is sent again with every request of a turn, so there are few.
 
 mod header;
+mod meant;
 pub mod secret;
 
 use std::fmt::Write as _;
@@ -14,6 +15,8 @@ use crate::report::Report;
 use crate::test_list;
 use crate::tool::Kind;
 use crate::tool::digest;
+
+pub use meant::meant;
 
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 const BRIEF_BYTES_MAX: usize = 64 << 10;
@@ -53,14 +56,30 @@ pub struct Earlier {
     pub tests: Option<String>,
 }
 
-/// Who the model is.
-pub fn system(role: Role) -> String {
+/// Who the model is, and how it hands in its work.
+pub fn system(role: Role, tools: bool) -> String {
+    if !tools {
+        return without_tools(role);
+    }
     let everyone = include_str!("prompt/everyone.md").trim_end();
     let own = match role {
         Role::TestList => include_str!("prompt/test-list.md"),
         Role::Test => include_str!("prompt/test.md"),
         Role::Implementing => include_str!("prompt/implementing.md"),
         Role::Refactor => include_str!("prompt/refactor.md"),
+        Role::Diagnosis => include_str!("prompt/diagnosis.md"),
+    };
+    format!("{everyone}\n{}", own.trim_end())
+}
+
+/// For a model that cannot call tools: what it would do with them, it shows.
+fn without_tools(role: Role) -> String {
+    let everyone = include_str!("prompt/everyone.md").trim_end();
+    let own = match role {
+        Role::TestList => include_str!("prompt/without-tools/test-list.md"),
+        Role::Test => include_str!("prompt/without-tools/test.md"),
+        Role::Implementing => include_str!("prompt/without-tools/implementing.md"),
+        Role::Refactor => include_str!("prompt/without-tools/refactor.md"),
         Role::Diagnosis => include_str!("prompt/diagnosis.md"),
     };
     format!("{everyone}\n{}", own.trim_end())

@@ -132,6 +132,11 @@ pub fn is_answer(answer: &str) -> bool {
     parse_answer(answer).is_some()
 }
 
+/// The behaviour that an answer chooses; `None` when it chooses none.
+pub fn chosen(answer: &str) -> Option<String> {
+    parse_answer(answer)?.map(|test| test.description)
+}
+
 fn selection(answer: &str, list: &TestList) -> Result<Option<TestCase>, Reason> {
     let Some(named) = parse_answer(answer) else {
         return Err(Reason::plain(Code::PlanNoAnswer));

@@ -150,6 +150,8 @@ pub struct Model {
     pub max_turns: Option<u32>,
     /// Tokens of a conversation, before it is begun anew with the facts.
     pub window: Option<u64>,
+    /// False for a model that cannot call tools: it answers with whole files.
+    pub tools: Option<bool>,
     /// Files for every exchange, from the project's root: written to, and answered from instead of the network.
     pub record: Option<PathBuf>,
     pub replay: Option<PathBuf>,

@@ -5,7 +5,7 @@ use crate::agent::Trouble;
 use crate::brief::TestCase;
 use crate::phase::Phase;
 
-fn assignment(role: Role) -> Assignment {
+pub(super) fn assignment(role: Role) -> Assignment {
     Assignment {
         role,
         phase: Phase::Green,
@@ -30,12 +30,16 @@ fn assignment(role: Role) -> Assignment {
 #[test]
 fn every_role_is_told_who_it_is_in_few_words() {
     for role in Role::ALL {
-        let words = system(role);
-        assert!(words.len() < 800, "{role}: {}", words.len());
-        assert!(words.contains("judges"), "{role}");
+        for tools in [true, false] {
+            let words = system(role, tools);
+            assert!(words.len() < 800, "{role}: {}", words.len());
+            assert!(words.contains("judges"), "{role}");
+            assert!(tools || !words.contains("Complete"), "{role}: {words}");
+        }
     }
     // With the tools this goes out with every request.
-    let fixed = system(Role::Implementing).len() + serde_json::to_string(&tools(Role::Implementing)).unwrap().len();
+    let fixed =
+        system(Role::Implementing, true).len() + serde_json::to_string(&tools(Role::Implementing)).unwrap().len();
     assert!(fixed < 1900, "{fixed}");
 }
 

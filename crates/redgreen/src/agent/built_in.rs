@@ -54,6 +54,8 @@ pub struct Settings {
     pub requests_max: u32,
     /// Tokens of a conversation, before it is begun anew.
     pub window: u64,
+    /// Whether the model can call them; one that cannot answers with whole files.
+    pub tools: bool,
     price: Price,
 }
 
@@ -106,6 +108,7 @@ impl Settings {
             max_tokens: file.model.max_tokens.unwrap_or(MAX_TOKENS),
             requests_max: file.model.max_turns.unwrap_or(REQUESTS_MAX),
             window: file.model.window.unwrap_or(WINDOW),
+            tools: file.model.tools.unwrap_or(true),
             price: price::cost,
         })
     }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use anyhow::Result;
 use redgreen_core::agent::{Failure, Said, Turn};
-use redgreen_core::brief::blocks;
 use redgreen_core::model::{Block, Delta, Fault, FaultKind, Message, Reply, Request, Stop};
 use redgreen_core::policy::Spent;
 use redgreen_core::prompt::{self, Earlier, Evidence, secret};
@@ -137,8 +136,8 @@ impl<'a, 'o> Talk<'a, 'o> {
         self.minutes.heard(&text);
         Ok(Request {
             model: self.model.to_owned(),
-            system: prompt::system(assignment.role),
-            tools: prompt::tools(assignment.role),
+            system: prompt::system(assignment.role, self.settings.tools),
+            tools: if self.settings.tools { prompt::tools(assignment.role) } else { Vec::new() },
             messages: vec![Message::User(vec![Block::Text { text }])],
             max_tokens: self.settings.max_tokens,
         })
@@ -244,7 +243,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     /// A model that calls no tool is done, or is reminded once of what it is there for.
     fn stopped(&mut self, request: &mut Request, mut blocks: Vec<Block>, said: String) -> Next {
         if Kind::of(self.orders.assignment.role).contains(&Kind::Write) && !self.bench.edited {
-            for file in blocks::blocks(&said) {
+            for file in prompt::meant(self.orders.assignment, &said, |path| self.bench.look(path)) {
                 let wrote = self.bench.write(&file.path, &file.content);
                 self.minutes.tool("Write", &file.path, &wrote);
             }

@@ -205,6 +205,17 @@ fn a_model_without_tools_may_write_files_into_its_answer() {
 }
 
 #[test]
+fn a_model_without_tools_shows_its_files() {
+    let mut scene = Scene::new(Role::Implementing);
+    scene.settings.tools = false;
+    let seen = scene.words("```python\ndef add(a, b):\n    return a + b\n```\n").play().ends("done: ```", 1);
+    assert!(seen.requests[0].tools.is_empty() && seen.requests[0].system.contains("code block"));
+    assert_eq!(seen.file("calc.py"), "def add(a, b):\n    return a + b\n");
+    let planned = Scene::new(Role::TestList).words("- [ ] adds\n{\"currentTest\": null}").play().ends("done: - [", 1);
+    assert_eq!(planned.file("test-list.md"), "- [ ] adds\n");
+}
+
+#[test]
 fn what_was_cut_off_is_not_run() {
     let half = || vec![call(0, "Write", &json!({ "file_path": "calc.py", "content": "x" }))];
     let seen =
