@@ -140,7 +140,8 @@ impl Court<'_> {
                 return Ok(());
             }
         }
-        let suspicions = control::hidden_from_coverage(scene.material);
+        let mut suspicions = control::hidden_from_coverage(scene.material);
+        suspicions.extend(control::new_features(scene.material));
         if !suspicions.is_empty() {
             *verdict = and_refused(verdict.clone(), suspicions);
             return Ok(());
