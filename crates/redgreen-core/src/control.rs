@@ -7,6 +7,7 @@
 pub mod behaviour;
 mod canary;
 pub mod examples;
+pub mod recital;
 pub mod reworked;
 mod scope;
 mod stand_in;
@@ -395,7 +396,9 @@ impl Control {
         if calls.trim().is_empty() && !self.uses_a_value(material) {
             let sentence = format!("{} never calls the code it is about", first.id);
             // What a test starts as a program of its own may not be able to tell us.
-            if self.what == stand_in::EVERYTHING && self.about.iter().any(|about| stand_in::starts(material, &about.file)) {
+            if self.what == stand_in::EVERYTHING
+                && self.about.iter().any(|about| stand_in::starts(material, &about.file))
+            {
                 return Answer::Right;
             }
             if self.what == stand_in::EVERYTHING {
@@ -561,7 +564,8 @@ impl About {
             return false;
         }
         let pattern = syntax::title_pattern(&self.item);
-        pattern.contains('*') && (syntax::glob::matches(&pattern, id) || syntax::glob::matches(&format!("*> {pattern}"), id))
+        pattern.contains('*')
+            && (syntax::glob::matches(&pattern, id) || syntax::glob::matches(&format!("*> {pattern}"), id))
     }
 }
 

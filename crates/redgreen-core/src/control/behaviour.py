@@ -44,7 +44,7 @@ def near(value):
     elif isinstance(value, (int, float)):
         yield from (value + 1, value - 1, -value, value * 2, value * 10, 0)
     elif isinstance(value, str):
-        yield from (value * 2, value.upper(), value.lower(), value[::-1], value[:1], "", " " + value)
+        yield from (value * 2, value.upper(), value.lower(), value[::-1], value[:1], "", " " + value, value.replace(" ", "\t"), value + "\n")
     elif isinstance(value, list):
         yield from (value * 2, value[::-1], value[:1], [])
 

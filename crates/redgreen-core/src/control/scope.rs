@@ -11,9 +11,11 @@ const FILES_MAX: usize = 2000;
 /// New public functions and types that stand nowhere but where they are defined.
 pub fn new_features(material: &Material<'_>) -> Vec<Reason> {
     let code = |path: &str| !stand_in::is_test(material, path);
-    let changed = material.change.paths.iter().filter(|changed| {
-        matches!(changed.class, Class::Implementation | Class::Mixed) && code(&changed.path)
-    });
+    let changed = material
+        .change
+        .paths
+        .iter()
+        .filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed) && code(&changed.path));
     let (mut old, mut new): (Vec<String>, Vec<(String, String)>) = (Vec::new(), Vec::new());
     for changed in changed {
         let before = (material.before)(&changed.path).unwrap_or_default();

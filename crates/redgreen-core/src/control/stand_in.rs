@@ -146,7 +146,8 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
 fn is_slip(path: &str, import: &Import, material: &Material<'_>) -> bool {
     let asked: Vec<&String> = import.names.iter().filter(|name| !matches!(name.as_str(), "*" | "default")).collect();
     let spoken = |word: &str| syntax::mentions(material.brief, word);
-    let fresh = path.split(['/', '.']).filter(|part| part.len() > 2).all(|part| !spoken(part) || is_part(part, material));
+    let fresh =
+        path.split(['/', '.']).filter(|part| part.len() > 2).all(|part| !spoken(part) || is_part(part, material));
     let has_all = |twin: &&String| {
         let source = (material.now)(twin).unwrap_or_default();
         asked.iter().all(|name| syntax::mentions(&source, name))

@@ -518,7 +518,8 @@ fn a_failure_that_is_only_the_tests_own_is_told() {
         ("    assert f() == 4\n", 5, "NameError", "name 'f' is not defined", None),
     ] {
         let source = format!("{HEAD}{body}");
-        let scene = Scene { now: &[("tests/test_a.py", &source)], targets: &["tests/test_a.py::test_a"], ..Scene::default() };
+        let scene =
+            Scene { now: &[("tests/test_a.py", &source)], targets: &["tests/test_a.py::test_a"], ..Scene::default() };
         let told = scene.ask(Phase::Red, |material| {
             let mut after = material.after.clone();
             for test in &mut after.tests {
@@ -546,4 +547,37 @@ fn what_is_new_in_a_refactoring_is_used() {
         let named = told.first().and_then(|reason| reason.sentence.split('`').nth(1).map(str::to_owned));
         assert_eq!(named.as_deref(), expected, "{now:?}");
     }
+}
+
+#[test]
+fn code_that_is_built_is_asked_by_a_test_of_ours() {
+    for (path, old, new, test, source, place, part) in [
+        (
+            "src/roman.rs",
+            "pub fn add(a: &str, n: u32) -> u32 { n }\n",
+            "pub fn add(a: &str, n: u32) -> u32 { n + 0 }\n",
+            "tests/roman.rs",
+            "use roman::roman::add;\n#[test]\nfn a() {\n    assert_eq!(add(\"a b\", 3), 3);\n}\n",
+            "tests/redgreen_recital.rs",
+            "told(\"roman::roman::add(\\\"a b\\\", 4)\", || roman::roman::add(\"a b\", 4));",
+        ),
+        (
+            "src/a.ts",
+            "export function add(a: number) { return a; }\n",
+            "export function add(a: number) { return a + 0; }\n",
+            "test/a.test.ts",
+            "import { it } from 'vitest';\nimport { add } from '../src/a';\nit('a', () => expect(add(3)).toBe(3));\n",
+            "test/redgreen_recital.test.ts",
+            "recite(subject, \"src/a.ts\", [\"add\"], [[\"add\", [3]]], []));",
+        ),
+    ] {
+        let scene =
+            Scene { before: &[(path, old), (test, source)], now: &[(path, new), (test, source)], ..Scene::default() };
+        let told = scene.ask(Phase::Refactor, recital::recitals);
+        let (laid, text) = &told.first().unwrap().edits[0];
+        assert_eq!(laid, place);
+        assert!(text.contains(part), "{text}");
+    }
+    let said = recital::said("[\"f(1)\", \"2\"]\nnoise\n");
+    assert_eq!(said.answers.get("f(1)").map(String::as_str), Some("2"));
 }

@@ -375,7 +375,8 @@ fn failures_that_no_code_can_change() {
     python("    try:\n        f()\n        pytest.fail('no')\n    except ValueError:\n        pass\n", 9, None);
     python("    assert undefined_yet == 4\n", 7, None);
     let script = |body: &str, expected| {
-        let source = format!("import test from 'node:test';\nimport {{ f }} from '../f.js';\ntest('a', () => {{\n{body}}});\n");
+        let source =
+            format!("import test from 'node:test';\nimport {{ f }} from '../f.js';\ntest('a', () => {{\n{body}}});\n");
         stands_alone("a.test.js", &source, 5, expected);
     };
     script("f();\nthrow new Error('soon');\n", Some("throw new Error('soon');"));
