@@ -51,7 +51,9 @@ async function recite(subject, path, names, calls, rows) {
       if (typeof found !== "function" || /^class\b/.test(String(found))) continue;
       const fit = rows.filter((row) => found.length > 0 && row.length === found.length + 1);
       const given = calls.filter(([called]) => called === name).map(([, args]) => args);
-      const tuples = [...given, ...fit.map((row) => row.slice(0, found.length))];
+      // What a parameter is when nobody gives it is behaviour as well.
+      const short = given.filter((args) => args.length > found.length).map((args) => args.slice(0, found.length));
+      const tuples = [...given, ...short, ...fit.map((row) => row.slice(0, found.length))];
       const asked = new Set();
       for (const tuple of tuples) {
         const all = [tuple, ...tuple.flatMap((one, at) => near(one).map((other) => tuple.with(at, other)))];

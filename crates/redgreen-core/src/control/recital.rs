@@ -60,9 +60,10 @@ pub fn said(log: &str) -> Said {
 
 fn home(material: &Material<'_>, language: Language, path: &str) -> Option<Home> {
     let project = syntax::Project { paths: material.paths, packages: material.packages };
-    let beside = |test: &&String| match language {
-        Language::Rust => test.ends_with(".rs") && super::is_external_test(test),
-        _ => Language::of_path(test).is_script(),
+    let is_rust = |test: &str| test.ends_with(".rs") && super::is_external_test(test);
+    let beside = |test: &&String| match language == Language::Rust {
+        true => is_rust(test),
+        false => Language::of_path(test).is_script(),
     };
     for test in material.paths.iter().filter(|test| stand_in::is_test(material, test) || is_marked(test)).filter(beside)
     {

@@ -71,6 +71,33 @@ fn everything(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)
     all
 }
 
+/// Whether a test file imports anything of the project, or may get at it in another way.
+pub(super) fn reaches(material: &Material<'_>, file: &str) -> bool {
+    const WAYS: [&str; 10] = [
+        "child_process",
+        "spawn",
+        "exec",
+        "fetch(",
+        "import(",
+        "include!",
+        "readFile",
+        "Worker(",
+        "Command",
+        "CARGO_BIN_EXE",
+    ];
+    let project = Project { paths: material.paths, packages: material.packages };
+    let source = (material.now)(file).unwrap_or_default();
+    let language = Language::of_path(file);
+    let own = |import: &Import| {
+        !syntax::resolve(language, file, import, project).is_empty()
+            || !planned(language, file, import, material).is_empty()
+    };
+    let crates = material.packages.iter().map(|package| format!("{}::", package.name.replace('-', "_")));
+    WAYS.iter().any(|way| source.contains(way))
+        || crates.into_iter().any(|name| source.contains(&name))
+        || syntax::imports(language, &source).iter().any(own)
+}
+
 /// Whether a test file starts the project as a program: `python -m shop`, or a file of it.
 pub(super) fn starts(material: &Material<'_>, file: &str) -> bool {
     const STARTERS: [&str; 5] = ["subprocess", "Popen", "os.system", "runpy", "pexpect"];

@@ -48,6 +48,12 @@ fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
         let sentence = format!("{} uses `{name}`, which nothing brings into {file}", test.id);
         return Some(Reason::new(Code::RedUnrelatedSymbol, sentence).test(&test.id).place(Some(file), Some(line)));
     }
+    let own = |finding: &syntax::Finding| finding.smell == syntax::Smell::DefinesSubject;
+    let tried = language == Language::Python;
+    if !tried && item.findings.iter().any(own) && !super::stand_in::reaches(material, file) {
+        let sentence = format!("{} is about code that stands in {file} itself", test.id);
+        return Some(Reason::new(Code::RedNoCall, sentence).test(&test.id).place(Some(file), Some(line)));
+    }
     let statement = syntax::unrelated(language, file, &source, item, line)?;
     let sentence = format!("{} fails at `{statement}`, whatever the code does", test.id);
     Some(Reason::new(Code::RedUnrelatedFailure, sentence).test(&test.id).place(Some(file), Some(line)))

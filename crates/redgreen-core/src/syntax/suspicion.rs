@@ -57,6 +57,8 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Text, "JEST_*", Suspect::DetectsTests),
     (Where::Text, "NODE_TEST_CONTEXT", Suspect::DetectsTests),
     (Where::Text, "CARGO_MANIFEST_DIR", Suspect::DetectsTests),
+    (Where::Text, "CARGO_PKG*", Suspect::DetectsTests),
+    (Where::Text, "CARGO_CRATE*", Suspect::DetectsTests),
     (Where::Text, "RUST_TEST_*", Suspect::DetectsTests),
     (Where::Text, "NEXTEST*", Suspect::DetectsTests),
     (Where::Text, "test.v", Suspect::DetectsTests),
@@ -271,8 +273,9 @@ fn seen(node: Node<'_>) -> Option<Suspect> {
     if class(node) == Some(Class::Text) {
         let text = node.tree().source.get(inside(node)).unwrap_or_default();
         // `env!` is read when the program is built: where its files are, and not who runs it.
-        let built_in = node.parent().and_then(|group| group.before().nth(1)).is_some_and(|name| name.text() == "env");
-        return matching(Where::Text, text).filter(|_| !(built_in && text == "CARGO_MANIFEST_DIR"));
+        let built_in =
+            node.parent().and_then(|group| group.before().nth(1)).is_some_and(|name| name.text().ends_with("env"));
+        return matching(Where::Text, text).filter(|_| !built_in);
     }
     if let Some(text) = joined(node) {
         return matching(Where::Text, &text);

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::assertion::{Assertion, Claim, assertions, is_failure};
 use super::call::call;
+use super::glob;
 use super::imports::imports;
 use super::item::{Found, Item, found, within};
 use super::language::{Language, Row, row};
@@ -102,7 +103,8 @@ fn always_fails(statement: Node<'_>, row: &Row) -> bool {
     let only = statement.named_children().next().filter(|_| statement.kind() == "expression_statement");
     let inner = only.unwrap_or(statement);
     let raises = inner.is(row.raises) && !inner.text().contains("Skip");
-    raises || call(inner).is_some_and(|call| is_failure(&call) || ENDS.contains(&call.callee.as_str()))
+    let ends = |callee: &str| ENDS.contains(&callee) || glob::any(row.exits, callee);
+    raises || call(inner).is_some_and(|call| is_failure(&call) || ends(&call.callee))
 }
 
 /// Whether the assertion looks at nothing but what the test file itself writes down.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::control::behaviour::{self, Ask, Said};
 use redgreen_core::control::recital;
-use redgreen_core::control::reworked::{Reworked, comparisons, old_tests};
+use redgreen_core::control::reworked::{Reworked, comparisons, is_silent, old_tests};
 use redgreen_core::control::{self, Answer, Control, Material, Question, Tree};
 use redgreen_core::report::Outcome;
 use redgreen_core::syntax::INERT_LOG;
@@ -215,7 +215,7 @@ impl Court<'_> {
             }
             let new = self.perform(scene.charge, scene.options, &comparison.new)?.0;
             tried += 1;
-            if new.outcome == Outcome::Passed {
+            if is_silent(&new) {
                 let old = self.perform(scene.charge, scene.options, &comparison.old)?.0;
                 if let Some(reason) = comparison.weigh(&old, &new) {
                     return Ok(vec![reason]);

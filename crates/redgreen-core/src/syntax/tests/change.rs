@@ -252,6 +252,7 @@ fn what_programs_do_every_day_is_not_suspicious() {
         ("a.js", "import assert from 'node:assert';\nassert.equal(a, b);\n"),
         ("a.ts", "const url = import.meta.env.VITE_URL;\n"),
         ("src/a.rs", "const WORDS: &str = include_str!(\"words.txt\");\n"),
+        ("src/a.rs", "const VERSION: &str = env!(\"CARGO_PKG_VERSION\");\n"),
         ("src/a.rs", "const DATA: &str = concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/data\");\n"),
     ] {
         suspects(path, new, &[]);
