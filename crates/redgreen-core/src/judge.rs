@@ -315,7 +315,10 @@ fn others<'a>(before: &Seen<'a>, after: &Seen<'a>, change: &Change, excused: imp
             // A test whose file this phase changed is its business, so long as it still runs.
             Some(now) if now.status.is_failure() && in_changed_test(change, now) => {}
             Some(now) if now.status.is_failure() => others.failing.push(now),
-            Some(now) if passed && is_waived(now.status) => others.skipped.push(now),
+            // Declared to fail, it may fail from now on.
+            Some(now) if passed && (is_waived(now.status) || now.status == Status::Xpassed) => {
+                others.skipped.push(now);
+            }
             None | Some(_) => {}
         }
     }
@@ -333,7 +336,7 @@ impl Others<'_> {
             bounded(rows.collect())
         };
         let mut reasons = bounded(self.failing.iter().map(|test| failure(failing, test)).collect());
-        reasons.extend(told(&self.skipped, skipped, "passed before and is skipped now"));
+        reasons.extend(told(&self.skipped, skipped, "passed before, and is skipped or expected to fail now"));
         reasons.extend(told(&self.vanished, vanished, "passed before and is gone"));
         reasons
     }
