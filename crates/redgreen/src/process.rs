@@ -141,6 +141,26 @@ impl Stop {
         }
     }
 
+    /// The most memory that a program at work ever held, without what it started; absent where the system does not tell.
+    pub fn peak_memory_at_work(&self) -> Option<u64> {
+        let groups = self.0.groups.lock().ok()?;
+        groups.iter().filter_map(|group| memory(&group.as_raw_nonzero().to_string(), "VmHWM:")).max()
+    }
+
+    /// The memory that the programs at work hold now, each with all that is in its process group.
+    pub fn memory_at_work(&self) -> Option<u64> {
+        let groups = self.0.groups.lock().ok()?.clone();
+        let processes = std::fs::read_dir("/proc").ok()?.flatten();
+        let members = processes.filter_map(|entry| {
+            let process = entry.file_name().into_string().ok()?;
+            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+            // Its own name, in parentheses, may hold anything.
+            let group: i32 = stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()?;
+            groups.iter().any(|known| known.as_raw_nonzero().get() == group).then_some(process)
+        });
+        members.filter_map(|process| memory(&process, "VmRSS:")).reduce(u64::saturating_add)
+    }
+
     fn working(&self, group: Pid) {
         if let Some(above) = &self.0.above {
             above.working(group);
@@ -328,7 +348,7 @@ impl Program {
 
 /// The most memory this process ever held; absent where the system does not tell.
 pub fn peak_memory_bytes() -> Option<u64> {
-    memory("VmHWM:")
+    memory("self", "VmHWM:")
 }
 
 /// The time that processors worked for us, or for programs of ours that have ended, in hundredths of a second; absent
@@ -353,17 +373,25 @@ pub enum Whose {
 }
 
 /// How much more memory than before this process held at most while it did some work.
-pub fn peak_memory_during(work: impl FnOnce()) -> Option<u64> {
+pub fn peak_memory_during(work: impl FnOnce()) -> Option<Peak> {
     // Linux then counts the peak from here on.
     let counts = std::fs::write("/proc/self/clear_refs", "5").is_ok();
-    let before = memory("VmRSS:");
+    let before = memory("self", "VmRSS:");
     work();
-    let peak = memory("VmHWM:").filter(|_| counts);
-    Some(peak?.saturating_sub(before?))
+    let whole = memory("self", "VmHWM:").filter(|_| counts)?;
+    Some(Peak { more: whole.saturating_sub(before?), whole })
 }
 
-fn memory(name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+/// The most memory that was held at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peak {
+    /// Than before.
+    pub more: u64,
+    pub whole: u64,
+}
+
+fn memory(process: &str, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes << 10)

@@ -73,7 +73,16 @@ fn everything(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)
 
 /// Whether a test file imports anything of the project, or may get at it in another way.
 pub(super) fn reaches(material: &Material<'_>, file: &str) -> bool {
-    const WAYS: [&str; 10] = [
+    const WAYS: [&str; 19] = [
+        "read_text",
+        "read_bytes",
+        "subprocess",
+        "Popen",
+        "os.system",
+        "runpy",
+        "import_module",
+        "__import__",
+        "open(",
         "child_process",
         "spawn",
         "exec",

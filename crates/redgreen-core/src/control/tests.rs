@@ -533,6 +533,34 @@ fn a_failure_that_is_only_the_tests_own_is_told() {
 }
 
 #[test]
+fn a_test_of_nothing_but_itself_is_told() {
+    const OWN: &str = "import unittest\n\n\ndef even(n):\n    return n\n\n\nclass T(unittest.TestCase):\n    \
+                       def test_a(self):\n        self.assertTrue(even(2))\n        self.assertFalse(even(3))\n";
+    let imports = OWN.replace("import unittest", "import unittest\nfrom even import even");
+    let starts = OWN.replace("return n", "return subprocess.run(n)");
+    let none = Some(Code::RedNoCall);
+    for (now, expected) in [
+        (&[("test_a.py", OWN)][..], none),
+        (&[("test_a.py", OWN), ("README.md", "")], none),
+        (&[("test_a.py", &imports)], None),
+        (&[("test_a.py", &starts)], None),
+        (&[("test_a.py", OWN), ("conftest.py", "import even\n")], None),
+        // There it is tried, with code that does nothing.
+        (&[("test_a.py", OWN), ("even.py", "")], None),
+    ] {
+        let scene = Scene { now, targets: &["test_a.py::T::test_a"], ..Scene::default() };
+        let told = scene.ask(Phase::Red, |material| {
+            let mut after = material.after.clone();
+            for test in &mut after.tests {
+                (test.file, test.line) = (Some("test_a.py".to_owned()), Some(11));
+            }
+            wrong_reasons(&Material { after: &after, ..*material })
+        });
+        assert_eq!(told.first().map(|reason| reason.code), expected, "{now:?}");
+    }
+}
+
+#[test]
 fn what_is_new_in_a_refactoring_is_used() {
     const OLD: (&str, &str) = ("kit/a.py", "def f(n):\n    return n + 1\n");
     for (now, expected) in [

@@ -1,6 +1,6 @@
 //! RED: tests that fail, and whose failure no code of the project can change.
 
-use super::{About, Material, is_external_test};
+use super::{About, Material, is_external_test, stand_in};
 use crate::report::{LoadError, LoadErrorKind, Test};
 use crate::syntax::{self, Item, Language};
 use crate::verdict::{Code, Reason};
@@ -49,14 +49,25 @@ fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
         return Some(Reason::new(Code::RedUnrelatedSymbol, sentence).test(&test.id).place(Some(file), Some(line)));
     }
     let own = |finding: &syntax::Finding| finding.smell == syntax::Smell::DefinesSubject;
-    let tried = language == Language::Python;
-    if !tried && item.findings.iter().any(own) && !super::stand_in::reaches(material, file) {
-        let sentence = format!("{} is about code that stands in {file} itself", test.id);
+    if !may_be_tried(material, language) && !stand_in::reaches(material, file) {
+        let sentence = match item.findings.iter().any(own) {
+            true => format!("{} is about code that stands in {file} itself", test.id),
+            false if language != Language::Python => return None,
+            false => format!("{} calls nothing of the project: {file} imports none of its code", test.id),
+        };
         return Some(Reason::new(Code::RedNoCall, sentence).test(&test.id).place(Some(file), Some(line)));
     }
     let statement = syntax::unrelated(language, file, &source, item, line)?;
     let sentence = format!("{} fails at `{statement}`, whatever the code does", test.id);
     Some(Reason::new(Code::RedUnrelatedFailure, sentence).test(&test.id).place(Some(file), Some(line)))
+}
+
+/// Python's tests are run with code that does nothing in place of all there is, which tells more than their text does;
+/// without any code they are not. What a `conftest.py` brings in is not seen.
+fn may_be_tried(material: &Material<'_>, language: Language) -> bool {
+    let is_code = |path: &String| Language::of_path(path) == Language::Python && !stand_in::is_test(material, path);
+    let brings = |path: &String| path.ends_with("conftest.py");
+    language == Language::Python && material.paths.iter().any(|path| is_code(path) || brings(path))
 }
 
 /// `name 'wrapp' is not defined`, `wrapp is not defined`.

@@ -61,7 +61,9 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
     while let Some((before, after)) = rest.split_once(folder) {
         rest = after;
         told.push_str(before);
-        let begins = !told.ends_with(is_of_path) || told.ends_with(FILE_URL);
+        // What goes before it may be an option (`-I`), or more of the path.
+        let prefix = told.rsplit(|letter| !is_of_path(letter)).next().unwrap_or_default();
+        let begins = !prefix.contains('/') || told.ends_with(FILE_URL);
         let ends = !after.starts_with(|next: char| is_of_path(next) && next != '/');
         if !(begins && ends) {
             told.push_str(folder);
@@ -103,7 +105,8 @@ mod tests {
             ("/w/0/trees/a.py", "/w/0/trees/a.py"),
             ("/old/w/0/tree/a.py", "/old/w/0/tree/a.py"),
             ("/w/0/tree/b/out.rs and /w/0/tree/bb", "$B/out.rs and bb"),
-            ("ä/w/0/tree/x \"/w/0/tmp/y\" /w/0/tmp", "ä/w/0/tree/x \"$TMPDIR/y\" $TMPDIR"),
+            ("\"/w/0/tmp/y\" /w/0/tmp", "\"$TMPDIR/y\" $TMPDIR"),
+            ("-I/w/0/tree/include -Lä/w/0/tree", "-Iinclude -Lä."),
         ] {
             assert_eq!(places.out_of(text), told);
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{Length, Measure, python_with_pytest, took_in_turns};
+use super::{Length, Measure, has_pytest, python, took_in_turns};
 use crate::config::Environment;
 use crate::process::{Program, Stop};
 
@@ -36,9 +36,9 @@ pub(super) fn measures(
         }
         Ok(())
     };
-    if let Some(python) = python_with_pytest(environment, stop) {
+    if has_pytest(environment, stop) {
         tell(&format!("{tests} tests of pytest"));
-        compare("pytest", python.args(["-m", "pytest"]), &pytest(tests))?;
+        compare("pytest", python(environment).args(["-m", "pytest"]), &pytest(tests))?;
     } else {
         tell("nothing of pytest, which is not installed");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::suites::write;
-use super::{LIMITS, Length, Measure, python_with_pytest};
+use super::{LIMITS, Length, Measure, has_pytest, python};
 use crate::config::Environment;
 use crate::git::Git;
 use crate::process::{Program, Stop, Whose, cpu_time};
@@ -27,10 +27,10 @@ pub(super) fn measures(
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>> {
-    let Some(python) = python_with_pytest(environment, stop) else {
+    if !has_pytest(environment, stop) {
         tell("no verdict on a suite of pytest, which is not installed");
         return Ok(Vec::new());
-    };
+    }
     let mut measures = Vec::new();
     for &(seconds, turns) in length.verdicts() {
         tell(&format!("a GREEN verdict on a suite of {seconds} s"));
@@ -38,7 +38,7 @@ pub(super) fn measures(
         let ours = ours.clone().arg("-C").arg(&root).cwd(&root).env("REDGREEN_WORKTREES", folder.join("rooms"));
         prepare(&root, seconds, &ours, stop)?;
         let judge = ours.args(["judge", "green", "--json"]);
-        let bare = python.clone().args(["-m", "pytest", "-q"]).cwd(&root);
+        let bare = python(environment).args(["-m", "pytest", "-q"]).cwd(&root);
         measures.extend(compare(&format!("a GREEN verdict, suite of {seconds} s"), &judge, &bare, turns, stop)?);
     }
     Ok(measures)
