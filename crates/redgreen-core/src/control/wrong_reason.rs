@@ -1,6 +1,7 @@
 //! RED: tests that fail, and whose failure no code of the project can change.
 
 use super::{About, Material, is_external_test, stand_in};
+use crate::change::is_python_library;
 use crate::report::{LoadError, LoadErrorKind, Test};
 use crate::syntax::{self, Item, Language};
 use crate::verdict::{Code, Reason};
@@ -49,7 +50,7 @@ fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
         return Some(Reason::new(Code::RedUnrelatedSymbol, sentence).test(&test.id).place(Some(file), Some(line)));
     }
     let own = |finding: &syntax::Finding| finding.smell == syntax::Smell::DefinesSubject;
-    if !may_be_tried(material, language) && !stand_in::reaches(material, file) {
+    if !may_be_tried(material, language, &source) && !stand_in::reaches(material, file) {
         let sentence = match item.findings.iter().any(own) {
             true => format!("{} is about code that stands in {file} itself", test.id),
             false if language != Language::Python => return None,
@@ -63,11 +64,15 @@ fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
 }
 
 /// Python's tests are run with code that does nothing in place of all there is, which tells more than their text does;
-/// without any code they are not. What a `conftest.py` brings in is not seen.
-fn may_be_tried(material: &Material<'_>, language: Language) -> bool {
+/// without any code they are not, and what they import besides Python's own may be the code to come. What a
+/// `conftest.py` brings in is not seen.
+fn may_be_tried(material: &Material<'_>, language: Language, source: &str) -> bool {
     let is_code = |path: &String| Language::of_path(path) == Language::Python && !stand_in::is_test(material, path);
     let brings = |path: &String| path.ends_with("conftest.py");
-    language == Language::Python && material.paths.iter().any(|path| is_code(path) || brings(path))
+    let foreign = |import: &syntax::Import| !is_python_library(import.module.split('.').next().unwrap_or(""));
+    language == Language::Python
+        && (material.paths.iter().any(|path| is_code(path) || brings(path))
+            || syntax::imports(language, source).iter().any(foreign))
 }
 
 /// `name 'wrapp' is not defined`, `wrapp is not defined`.
