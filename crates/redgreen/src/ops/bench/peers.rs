@@ -66,8 +66,13 @@ pub(super) fn measures(
         let mut task = Task { root: root.join("project"), tests, url: String::new() };
         let answers = Arc::new((peer.answers)(&task));
         let server = Server::start(move |asked| {
-            // Without tools it is a title that is asked for, or an agent that has none.
-            let due = if asked.has_tools() || answers.len() == 1 { asked.answers() } else { usize::MAX };
+            let due = match asked.has_tools() {
+                true => asked.answers(),
+                // An agent that has none, and shows the model a conversation as an example.
+                false if answers.len() == 1 => 0,
+                // A title is asked for, or something else that is beside the task.
+                false => usize::MAX,
+            };
             answers.get(due).cloned().unwrap_or_else(|| Answer::say(DONE))
         })?;
         task.url.clone_from(&server.url);
