@@ -54,9 +54,10 @@ pub struct Earlier {
 }
 
 /// Who the model is.
-pub fn system(role: Role) -> String {
+pub fn system(assignment: &Assignment) -> String {
     let everyone = include_str!("prompt/everyone.md").trim_end();
-    let own = match role {
+    let own = match assignment.role {
+        Role::Test if assignment.is_batch() => include_str!("prompt/tests-at-once.md"),
         Role::TestList => include_str!("prompt/test-list.md"),
         Role::Test => include_str!("prompt/test.md"),
         Role::Implementing => include_str!("prompt/implementing.md"),
@@ -82,7 +83,11 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     }
     if let Some(test) = &assignment.current {
         part(&mut text, "Behaviour", &test.description, REQUEST_BYTES_MAX);
-        writeln!(text, "Test file: {}\nCode file: {}", test.test_file, test.impl_file).ok();
+        for (name, path) in [("Test file", &test.test_file), ("Code file", &test.impl_file)] {
+            if !path.is_empty() {
+                writeln!(text, "{name}: {path}").ok();
+            }
+        }
     }
     text.push_str(&progress(assignment));
     if let Some(trouble) = &assignment.trouble {
@@ -140,11 +145,13 @@ pub fn tokens(request: &Request) -> u64 {
     u64::try_from(request.system.len() + tools + messages).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// Which files a role is shown at once, so that it need not ask for them.
-pub fn shown(assignment: &Assignment) -> Vec<String> {
+/// Which files a role is shown at once, so that it need not ask for them. Tests that were written at once have no file
+/// that the plan could name; they are given.
+pub fn shown(assignment: &Assignment, tests: &[String]) -> Vec<String> {
     let mut paths = match assignment.role {
         Role::TestList => vec![test_list::FILE.to_owned()],
-        Role::Test | Role::Implementing | Role::Refactor | Role::Diagnosis => Vec::new(),
+        Role::Implementing | Role::Diagnosis => tests.to_vec(),
+        Role::Test | Role::Refactor => Vec::new(),
     };
     if let Some(test) = &assignment.current {
         paths.extend([test.test_file.clone(), test.impl_file.clone()].into_iter().filter(|path| !path.is_empty()));

@@ -122,7 +122,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     /// The first message of a conversation.
     fn opening(&mut self, earlier: Option<Earlier>) -> Result<Request> {
         let assignment = self.orders.assignment;
-        let shown = prompt::shown(assignment);
+        let shown = prompt::shown(assignment, self.orders.tests);
         let show = |path: &String| {
             let text = self.bench.look(path);
             (path.clone(), text)
@@ -137,7 +137,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         self.minutes.heard(&text);
         Ok(Request {
             model: self.model.to_owned(),
-            system: prompt::system(assignment.role),
+            system: prompt::system(assignment),
             tools: prompt::tools(assignment.role),
             messages: vec![Message::User(vec![Block::Text { text }])],
             max_tokens: self.settings.max_tokens,
