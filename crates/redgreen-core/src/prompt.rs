@@ -57,12 +57,13 @@ pub struct Earlier {
 }
 
 /// Who the model is, and how it hands in its work.
-pub fn system(role: Role, tools: bool) -> String {
+pub fn system(assignment: &Assignment, tools: bool) -> String {
     if !tools {
-        return without_tools(role);
+        return without_tools(assignment);
     }
     let everyone = include_str!("prompt/everyone.md").trim_end();
-    let own = match role {
+    let own = match assignment.role {
+        Role::Test if assignment.is_batch() => include_str!("prompt/tests-at-once.md"),
         Role::TestList => include_str!("prompt/test-list.md"),
         Role::Test => include_str!("prompt/test.md"),
         Role::Implementing => include_str!("prompt/implementing.md"),
@@ -73,9 +74,10 @@ pub fn system(role: Role, tools: bool) -> String {
 }
 
 /// For a model that cannot call tools: what it would do with them, it shows.
-fn without_tools(role: Role) -> String {
+fn without_tools(assignment: &Assignment) -> String {
     let everyone = include_str!("prompt/everyone.md").trim_end();
-    let own = match role {
+    let own = match assignment.role {
+        Role::Test if assignment.is_batch() => include_str!("prompt/without-tools/tests-at-once.md"),
         Role::TestList => include_str!("prompt/without-tools/test-list.md"),
         Role::Test => include_str!("prompt/without-tools/test.md"),
         Role::Implementing => include_str!("prompt/without-tools/implementing.md"),
@@ -101,7 +103,11 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     }
     if let Some(test) = &assignment.current {
         part(&mut text, "Behaviour", &test.description, REQUEST_BYTES_MAX);
-        writeln!(text, "Test file: {}\nCode file: {}", test.test_file, test.impl_file).ok();
+        for (name, path) in [("Test file", &test.test_file), ("Code file", &test.impl_file)] {
+            if !path.is_empty() {
+                writeln!(text, "{name}: {path}").ok();
+            }
+        }
     }
     text.push_str(&progress(assignment));
     if let Some(trouble) = &assignment.trouble {
@@ -159,11 +165,13 @@ pub fn tokens(request: &Request) -> u64 {
     u64::try_from(request.system.len() + tools + messages).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// Which files a role is shown at once, so that it need not ask for them.
-pub fn shown(assignment: &Assignment) -> Vec<String> {
+/// Which files a role is shown at once, so that it need not ask for them. Tests that were written at once have no file
+/// that the plan could name; they are given.
+pub fn shown(assignment: &Assignment, tests: &[String]) -> Vec<String> {
     let mut paths = match assignment.role {
         Role::TestList => vec![test_list::FILE.to_owned()],
-        Role::Test | Role::Implementing | Role::Refactor | Role::Diagnosis => Vec::new(),
+        Role::Implementing | Role::Diagnosis => tests.to_vec(),
+        Role::Test | Role::Refactor => Vec::new(),
     };
     if let Some(test) = &assignment.current {
         paths.extend([test.test_file.clone(), test.impl_file.clone()].into_iter().filter(|path| !path.is_empty()));

@@ -1,6 +1,7 @@
 //! The one door to other programs: started in a process group of their own, with bounded time and bounded output, and
 //! gone with all their children when they are done or we are.
 
+mod keyboard;
 mod pipes;
 
 use std::ffi::{OsStr, OsString};
@@ -13,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+pub use keyboard::{Typed, typed};
 use pipes::Pipes;
 use redgreen_core::report::Exit;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};

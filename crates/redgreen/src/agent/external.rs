@@ -75,13 +75,16 @@ impl External {
             allowance: orders.allowance.clone(),
             desk: orders.desk,
             report: orders.report,
+            tests: orders.tests,
             changes: orders.changes,
             repository: orders.repository,
             private: orders.private,
             stop: orders.stop,
             live: &mut *orders.live,
         };
-        Ok(self.attempt(&mut orders)?.0)
+        let (begun, _) = self.attempt(&mut orders)?;
+        let head = format!("{}\nit could not go on with that conversation; here is a new one:\n\n", taken.transcript);
+        Ok(Taken { transcript: head + &begun.transcript, ..begun })
     }
 
     /// A turn, and how many tokens the program told of.

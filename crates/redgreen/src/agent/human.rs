@@ -3,23 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Turn};
 use redgreen_core::orders;
 use redgreen_core::phase::Role;
 use redgreen_core::test_list::{self, TestList};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
 use super::{Orders, Taken};
 use crate::failure::Failure;
-use crate::process::Interrupted;
+use crate::process::{Stop, Typed, typed};
 
-/// How often the keyboard and the files are looked at.
+/// How often the files are looked at.
 const LOOK: Duration = Duration::from_millis(250);
 /// Editors save in several steps; so long nothing may change before a save counts.
 const SETTLED: Duration = Duration::from_millis(600);
@@ -94,7 +93,7 @@ impl Human {
                 Self::OnSave => Ok(String::new()),
                 Self::OnEnter => {
                     (orders.live)(&Said::Text(format!("{what} for {next:?} (Enter: not decided yet): ")));
-                    line()
+                    line(orders.stop)
                 }
             }
         };
@@ -113,31 +112,18 @@ fn taken(turn: Turn, transcript: String) -> Taken {
     Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() }, transcript, session: None }
 }
 
-fn line() -> Result<String> {
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).context("read the keyboard")?;
-    Ok(line.trim().to_owned())
+fn line(stop: &Stop) -> Result<String> {
+    Ok(match typed(stop, None)? {
+        Typed::Line(line) => line,
+        Typed::End | Typed::TimeUp => String::new(),
+    })
 }
 
 fn until_enter(orders: &Orders<'_>) -> Result<Waited> {
-    let deadline = Instant::now() + orders.time_limit;
-    let stdin = io::stdin();
-    loop {
-        if orders.stop.requested() {
-            return Err(Interrupted.into());
-        }
-        if Instant::now() >= deadline {
-            return Ok(Waited::TimeUp);
-        }
-        let wait = Timespec::try_from(LOOK).ok();
-        let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
-        // A signal in between is as good as nothing.
-        let ready = poll(&mut asked, wait.as_ref()).is_ok_and(|count| count > 0);
-        if ready {
-            line()?;
-            return Ok(Waited::Over);
-        }
-    }
+    Ok(match typed(orders.stop, Some(Instant::now() + orders.time_limit))? {
+        Typed::Line(_) | Typed::End => Waited::Over,
+        Typed::TimeUp => Waited::TimeUp,
+    })
 }
 
 fn until_saved(orders: &Orders<'_>) -> Result<Waited> {

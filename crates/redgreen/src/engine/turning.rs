@@ -74,7 +74,7 @@ impl Engine<'_> {
         let desk = self.folder.desks().join(self.turn_name(assignment.role));
         fs::create_dir_all(&desk).with_context(|| format!("create {}", desk.display()))?;
         let head = self.state.progress.head.tree.clone();
-        let (git, report) = (&self.project.git, self.last_report());
+        let (git, report, tests) = (&self.project.git, self.last_report(), self.tests_at_once());
         let changes = || Ok(git.diff_text(&head, &git.snapshot(&worktree, &head)?.tree, CHANGES_BYTES_MAX)?.text);
         let (role, observe) = (assignment.role, &mut self.observe);
         let mut orders = Orders {
@@ -85,6 +85,7 @@ impl Engine<'_> {
             allowance: self.state.run.policy.budget.left_after(&self.state.spent),
             desk: &desk,
             report: report.as_ref(),
+            tests: &tests,
             changes: &changes,
             repository: &git.common_dir,
             private: self.project.store.root(),

@@ -121,7 +121,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     /// The first message of a conversation.
     fn opening(&mut self, earlier: Option<Earlier>) -> Result<Request> {
         let assignment = self.orders.assignment;
-        let shown = prompt::shown(assignment);
+        let shown = prompt::shown(assignment, self.orders.tests);
         let show = |path: &String| {
             let text = self.bench.look(path);
             (path.clone(), text)
@@ -136,7 +136,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         self.minutes.heard(&text);
         Ok(Request {
             model: self.model.to_owned(),
-            system: prompt::system(assignment.role, self.settings.tools),
+            system: prompt::system(assignment, self.settings.tools),
             tools: if self.settings.tools { prompt::tools(assignment.role) } else { Vec::new() },
             messages: vec![Message::User(vec![Block::Text { text }])],
             max_tokens: self.settings.max_tokens,

@@ -45,6 +45,7 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
             allowance: Budget::default(),
             desk: &desk,
             report: None,
+            tests: &[],
             changes: &|| Ok(String::new()),
             repository: &git.common_dir,
             private: &git.common_dir.join("redgreen"),

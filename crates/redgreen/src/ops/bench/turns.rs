@@ -115,6 +115,7 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         allowance: Budget::default(),
         desk: root,
         report: None,
+        tests: &[],
         changes: &|| Ok(String::new()),
         repository: root,
         private: &root.join("nothing"),

@@ -52,7 +52,10 @@ fn adder(seen: &Seen) -> Turn {
 
 /// A project whose model is served there.
 fn with_model(server: &Server, wire: Wire) -> Story {
-    let story = Story::new();
+    served(Story::new(), server, wire)
+}
+
+pub(super) fn served(story: Story, server: &Server, wire: Wire) -> Story {
     match wire {
         Wire::Anthropic => story
             .env("ANTHROPIC_API_KEY", "sk-ant-test")

@@ -83,6 +83,7 @@ impl Scene {
             allowance: self.allowance.clone(),
             desk: folder,
             report: None,
+            tests: &[],
             changes: &|| Ok("+ a patch".to_owned()),
             repository: folder,
             private: folder,
