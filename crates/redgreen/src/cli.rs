@@ -231,6 +231,7 @@ impl Desk {
             Sight::Line(line, _) if printer.json => printer.json_line(line),
             Sight::Line(line, state) => printer.talk(&(live.end() + &view::moment(line, state))),
             Sight::Live(_, said) => printer.talk(&live.said(said)),
+            Sight::Remark(words) => printer.talk(&view::notice_line(words)),
         }
     }
 

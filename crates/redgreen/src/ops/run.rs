@@ -14,7 +14,7 @@ use super::{Stopped, examples, kill_at, notes, report, team};
 use crate::agent::Team;
 use crate::agent::choice::Choice;
 use crate::config::File;
-use crate::engine::{Engine, Observer, Project, now};
+use crate::engine::{Engine, Observer, Project, Sight, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
@@ -56,7 +56,8 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     let Understood { brief, examples, .. } = understand(project, &request.wish, &request.context, here)?;
     let policy = request.limits.over(of_brief(project.file.policy(&project.environment)?, &brief, &project.file))?;
     let kill_at = kill_at(project)?;
-    let (team, choice) = team(project, &request.agents, None)?;
+    let (team, choice, remark) = team(project, &request.agents, None)?;
+    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
     let (base, target) = starting_point(project, request)?;
     let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
     project.git.check_version()?;

@@ -79,6 +79,8 @@ fn develops(agent: &str, program: &str, words: &[&str]) {
     ];
     assert_eq!(story.log(&format!("main..{}", story.branch())), cycle, "{}", said.stderr);
     assert_eq!(story.belongings(), before);
+    let note = story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()));
+    assert!(note.contains("\"agents\""), "which version worked: {note}");
     // Each phase was right at once, and what it cost is known.
     assert!(!said.stderr.contains("refused") && said.stdout.contains("tokens"), "{}\n{}", said.stderr, said.stdout);
 }
