@@ -379,10 +379,14 @@ pub enum Whose {
     Children,
 }
 
+/// From here on the peak is counted anew; whether the system does so.
+pub fn peak_memory_restart() -> bool {
+    std::fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
 /// How much more memory than before this process held at most while it did some work.
 pub fn peak_memory_during(work: impl FnOnce()) -> Option<u64> {
-    // Linux then counts the peak from here on.
-    let counts = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+    let counts = peak_memory_restart();
     let before = memory("VmRSS:");
     work();
     let peak = memory("VmHWM:").filter(|_| counts);

@@ -50,9 +50,9 @@ pub struct External {
 
 /// Whoever listens to the program, whichever way it talks.
 enum Ear {
-    Prints(Hearing),
+    Prints(Box<Hearing>),
     /// With whoever does what it asks for.
-    Speaks(Client, Box<Service>),
+    Speaks(Box<Client>, Box<Service>),
 }
 
 impl External {
@@ -187,7 +187,7 @@ impl External {
             Some((session, ending)) => (session, ending),
             None => (chosen.unwrap_or_default(), self.row.new.as_slice()),
         };
-        let is_fenced = sandbox.held(fence).files == Grip::Firm;
+        let is_fenced = keeps_files(sandbox, fence);
         let own = if is_fenced { &self.row.fenced } else { &self.row.unfenced };
         let model = self.model.as_ref().map_or(&[][..], |_| &self.row.model);
         let files = orders.assignment.current.as_ref().map_or_else(
@@ -229,10 +229,10 @@ impl External {
     /// Whoever listens, and what it needs for that.
     fn ear(&self, orders: &Orders<'_>, sandbox: &Sandbox, words: &str) -> Result<Ear> {
         if let Speaks::Prints(dialect) = self.row.speaks {
-            return Ok(Ear::Prints(Hearing::new(dialect)));
+            return Ok(Ear::Prints(Box::new(Hearing::new(dialect))));
         }
         let fence = self.premises.fence(Whose::Terminal, orders)?;
-        let is_fenced = sandbox.held(&fence).files == Grip::Firm;
+        let is_fenced = keeps_files(sandbox, &fence);
         let bench = Bench {
             env: self.premises.environment(Whose::Terminal, orders, sandbox, is_fenced)?,
             sandbox: sandbox.clone(),
@@ -247,7 +247,7 @@ impl External {
             mode: self.row.mode.clone(),
             offers: if self.row.services { Offers::FilesAndTerminals } else { Offers::Nothing },
         });
-        Ok(Ear::Speaks(client, Box::new(Service::new(orders.worktree, bench)?)))
+        Ok(Ear::Speaks(Box::new(client), Box::new(Service::new(orders.worktree, bench)?)))
     }
 
     /// What lies in the worktree already and looks like what the program leaves there.
@@ -379,6 +379,12 @@ fn attend(
         Some(error) => Err(error),
         None => Ok((fenced.output, overdrawn)),
     }
+}
+
+/// Nothing outside can be written to. A program's own sandbox would then only be in the way: inside Landlock, codex's
+/// lets nothing be written at all.
+fn keeps_files(sandbox: &Sandbox, fence: &Fence) -> bool {
+    !matches!(sandbox.held(fence).files, Grip::Not(_))
 }
 
 fn say(words: String) -> Answer {

@@ -89,7 +89,8 @@ fn table(bench: &Bench) -> String {
                     .zip(measure.bytes_sent)
                     .map(|(requests, bytes)| format!("{requests:>6} requests, {bytes} bytes sent")),
             )
-            .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB more than before", mebibytes(bytes))));
+            .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB more than before", mebibytes(bytes))))
+            .chain(measure.peak_memory_bytes.map(|bytes| format!("{:>6.1} MiB held at most", mebibytes(bytes))));
         let first = against.next().unwrap_or_default();
         // Writing to a String cannot fail.
         writeln!(text, "{:<26} {:>9.1} ms  {first}", measure.name, measure.median_ms).ok();

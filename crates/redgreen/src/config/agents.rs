@@ -220,12 +220,12 @@ mod tests {
         for (path, expected) in [
             (".x", "/x"),
             (".x/login.json", "/x/login.json"),
-            (".xy", "/home/ada/.xy"),
+            (".xy", "/h/.xy"),
             (".local/share/x", "/data/x"),
-            (".local/state/x", "/home/ada/.local/state/x"),
-            (".config/x", "/home/ada/.config/x"),
+            (".local/state/x", "/h/.local/state/x"),
+            (".config/x", "/h/.config/x"),
         ] {
-            let place = moved(Some(Path::new("/home/ada")), &row, path, folder);
+            let place = moved(Some(Path::new("/h")), &row, path, folder);
             assert_eq!(place.as_deref(), Some(Path::new(expected)), "{path}");
         }
     }

@@ -69,6 +69,8 @@ pub struct Measure {
     pub megabytes_per_second: Option<f64>,
     /// Of what reads: the most memory it took beside what it read; absent where the system does not tell.
     pub memory_bytes: Option<u64>,
+    /// Of a turn of an agent that is a program: the most memory that our own process held meanwhile.
+    pub peak_memory_bytes: Option<u64>,
     /// Of an agent's turn: how often a model was asked, and with how many bytes in all.
     pub requests: Option<u64>,
     pub bytes_sent: Option<u64>,
@@ -134,6 +136,7 @@ impl Measure {
             against: Vec::new(),
             megabytes_per_second: None,
             memory_bytes: None,
+            peak_memory_bytes: None,
             requests: None,
             bytes_sent: None,
         }

@@ -112,6 +112,16 @@ fn claude_over_acp() {
 }
 
 #[test]
+fn gemini_over_acp() {
+    slowly("gemini-acp", "gemini", &[]);
+}
+
+#[test]
+fn opencode_over_acp() {
+    slowly("opencode-acp", "opencode", &[]);
+}
+
+#[test]
 fn aider() {
     slowly("aider:openai/mock-model", "aider", &[]);
 }

@@ -148,7 +148,7 @@ impl Premises {
         }
         writable.extend(files.into_iter().filter(|file| file.is_file()));
         let paths = self.path.as_deref().map(OsStr::to_owned).unwrap_or_default();
-        shown.extend(std::env::split_paths(&paths).filter(|folder| ANEW.iter().any(|new| folder.starts_with(new))));
+        shown.extend(std::env::split_paths(&paths).filter_map(|folder| installed(&folder)));
         Ok(Fence {
             writable,
             hidden: vec![self.common_dir.join(RECORDS)],
@@ -265,6 +265,14 @@ fn scratch(orders: &Orders<'_>) -> PathBuf {
     orders.desk.join("tmp")
 }
 
+/// What a folder of programs belongs to, where it has to be shown: links lead from it to what lies beside it.
+fn installed(folder: &Path) -> Option<PathBuf> {
+    let is_new = |path: &Path| ANEW.iter().any(|new| path.starts_with(new));
+    let is_whole = |path: &Path| ANEW.iter().any(|new| path == Path::new(new));
+    let around = folder.parent().filter(|around| is_new(around) && !is_whole(around));
+    around.or(Some(folder).filter(|folder| is_new(folder))).map(Path::to_owned)
+}
+
 /// The program's own settings, for all turns of the run.
 fn own_home(orders: &Orders<'_>, own: &agents::Home) -> PathBuf {
     orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from))
@@ -302,5 +310,17 @@ mod tests {
         let shape: Vec<usize> = one.split('-').map(str::len).collect();
         assert_eq!(shape, [8, 4, 4, 4, 12], "{one}");
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn programs_in_a_folder_that_is_given_anew_are_shown_with_what_they_belong_to() {
+        for (folder, shown) in [
+            ("/tmp/x/node_modules/.bin", Some("/tmp/x/node_modules")),
+            ("/tmp/bin", Some("/tmp/bin")),
+            ("/tmp", Some("/tmp")),
+            ("/usr/bin", None),
+        ] {
+            assert_eq!(installed(Path::new(folder)).as_deref(), shown.map(Path::new), "{folder}");
+        }
     }
 }

@@ -135,8 +135,8 @@ fn a_conversation_is_taken_up_where_the_task_says_so() {
 /// What an agent does whose fence holds: nothing of it is seen anywhere but in its own turns.
 #[test]
 fn a_fenced_agent_may_do_what_it_wants() {
-    let faults = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLAN wrong_branch:RED forge_notes:RED forge_records:RED flood:RED lie:RED \
-                  reset_hard:GREEN outside:GREEN crash:GREEN";
+    let faults = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLAN wrong_git:PLAN wrong_branch:RED forge_notes:RED forge_records:RED flood:RED lie:RED \
+                  own_git:RED reset_hard:GREEN outside:GREEN no_git:GREEN crash:GREEN";
     let story = story(faults, "");
     let (before, main) = (story.belongings(), story.git("rev-parse main"));
     let mut command = story.command("python");
@@ -151,6 +151,13 @@ fn a_fenced_agent_may_do_what_it_wants() {
     let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
     assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
     story.redgreen("approve").exits(0);
+}
+
+#[test]
+fn an_agent_that_speaks_acp_badly_has_failed_with_a_reason_and_is_asked_again() {
+    let story = story("acp partial:PLAN garbage:RED flood:RED crash:GREEN", "");
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+    develops(&story).says("it ended (exit 0) before its turn was over").says("signal 11");
 }
 
 /// Where there is no fence, what is the run's own is put back, and nothing is left running.

@@ -100,6 +100,25 @@ def stale_folder():
     assert os.environ["PWD"] == os.getcwd(), (os.environ["PWD"], os.getcwd())
 
 
+def partial():
+    os.write(1, b'{"jsonrpc":"2.0","id":3,"resu')
+    sys.exit(0)
+
+
+def wrong_git():
+    pathlib.Path(".git").write_text(f"gitdir: {os.environ['FAKE_CHECKOUT']}/.git\n")
+
+
+def own_git():
+    pathlib.Path(".git").unlink()
+    git("init", "-q", ".")
+    git("commit", "-q", "--allow-empty", "-m", "mine")
+
+
+def no_git():
+    pathlib.Path(".git").unlink()
+
+
 def lie():
     print("All tests pass.")
     sys.exit(0)
