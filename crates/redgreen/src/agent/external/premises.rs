@@ -65,6 +65,8 @@ const RECORDS: &str = "redgreen";
 /// Folders that are given anew inside a fence: what lies in them has to be shown to be seen.
 const ANEW: &[&str] = &["/tmp", "/var/tmp", "/run"];
 
+/// What agents fetched, in the workshop.
+const CACHE: &str = "agent-caches";
 /// Variables that tell package managers where to keep what they fetch, and a folder for each.
 const CACHES: &[(&str, &str)] = &[
     ("npm_config_cache", "npm"),
@@ -129,7 +131,7 @@ impl Premises {
     pub(super) fn fence(&self, whose: Whose<'_>, orders: &Orders<'_>) -> Result<Fence> {
         let mut writable = vec![orders.worktree.to_owned(), scratch(orders)];
         writable.extend(orders.env.iter().filter(|(name, _)| name == "CARGO_TARGET_DIR").map(|(_, path)| path.into()));
-        writable.extend(self.caches().map(|(_, folder)| folder));
+        writable.push(self.workshop.join(CACHE));
         let mut shown = vec![self.checkout.clone(), self.common_dir.clone()];
         shown.extend(self.home.clone());
         let mut files = Vec::new();
@@ -143,7 +145,8 @@ impl Premises {
             }
             shown.push(orders.desk.join(ORDERS));
         }
-        for folder in &writable {
+        let caches: Vec<PathBuf> = self.caches().map(|(_, folder)| folder).collect();
+        for folder in writable.iter().chain(&caches) {
             fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         }
         writable.extend(files.into_iter().filter(|file| file.is_file()));
@@ -217,7 +220,7 @@ impl Premises {
     /// Where package managers keep what they fetched. The user's own would be poisoned for everybody by one bad agent,
     /// so agents share one for each repository.
     fn caches(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
-        let folder = self.workshop.join("agent-caches");
+        let folder = self.workshop.join(CACHE);
         CACHES.iter().map(move |(variable, name)| (*variable, folder.join(name)))
     }
 
