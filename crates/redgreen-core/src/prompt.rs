@@ -58,33 +58,36 @@ pub struct Earlier {
 
 /// Who the model is, and how it hands in its work.
 pub fn system(assignment: &Assignment, tools: bool) -> String {
-    if !tools {
-        return without_tools(assignment);
-    }
     let everyone = include_str!("prompt/everyone.md").trim_end();
-    let own = match assignment.role {
-        Role::Test if assignment.is_batch() => include_str!("prompt/tests-at-once.md"),
+    let own = match (assignment.role, tools) {
+        (role, false) => without_tools(role, assignment.is_batch()),
+        (Role::Test, true) if assignment.is_batch() => include_str!("prompt/tests-at-once.md"),
+        (role, true) => task(role),
+    };
+    format!("{everyone}\n{}", own.trim_end())
+}
+
+/// What a role is there for, one test at a time.
+pub fn task(role: Role) -> &'static str {
+    match role {
         Role::TestList => include_str!("prompt/test-list.md"),
         Role::Test => include_str!("prompt/test.md"),
         Role::Implementing => include_str!("prompt/implementing.md"),
         Role::Refactor => include_str!("prompt/refactor.md"),
         Role::Diagnosis => include_str!("prompt/diagnosis.md"),
-    };
-    format!("{everyone}\n{}", own.trim_end())
+    }
 }
 
 /// For a model that cannot call tools: what it would do with them, it shows.
-fn without_tools(assignment: &Assignment) -> String {
-    let everyone = include_str!("prompt/everyone.md").trim_end();
-    let own = match assignment.role {
-        Role::Test if assignment.is_batch() => include_str!("prompt/without-tools/tests-at-once.md"),
+fn without_tools(role: Role, is_batch: bool) -> &'static str {
+    match role {
+        Role::Test if is_batch => include_str!("prompt/without-tools/tests-at-once.md"),
         Role::TestList => include_str!("prompt/without-tools/test-list.md"),
         Role::Test => include_str!("prompt/without-tools/test.md"),
         Role::Implementing => include_str!("prompt/without-tools/implementing.md"),
         Role::Refactor => include_str!("prompt/without-tools/refactor.md"),
         Role::Diagnosis => include_str!("prompt/diagnosis.md"),
-    };
-    format!("{everyone}\n{}", own.trim_end())
+    }
 }
 
 pub fn tools(role: Role) -> Vec<Tool> {

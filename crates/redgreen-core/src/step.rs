@@ -278,6 +278,7 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         targets: progress.targets.clone(),
         iterations: if phase == Phase::Green { attempt.iteration + 1 } else { 0 },
         sessions: state.sessions.clone(),
+        agents: state.agents.clone(),
         spent: Some(state.spent.clone()).filter(|spent| *spent != Spent::default()),
     }
 }

@@ -115,6 +115,14 @@ impl Agent {
         }
     }
 
+    /// What a program of its own says it is, once it has taken a turn.
+    pub fn version(&self) -> Option<String> {
+        match self {
+            Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => None,
+            Agent::External(external) => external.version(),
+        }
+    }
+
     /// Whether it could move the repository's refs; where a fence holds, it cannot.
     pub fn reaches_refs(&self) -> Result<bool> {
         match self {

@@ -245,6 +245,7 @@ impl Desk {
             Sight::Line(line, state) => printer.talk(&(live.end() + &view::moment(line, state))),
             Sight::Live(role, said) if printer.json => printer.json_line(&view::LiveV1::new(now(), role, said)),
             Sight::Live(_, said) => printer.talk(&live.said(said)),
+            Sight::Remark(words) => printer.talk(&view::notice_line(words)),
         }
     }
 

@@ -75,6 +75,8 @@ pub struct Output {
 pub enum Heard<'a> {
     /// A line of its standard output; of one without end, only its beginning.
     Line { text: &'a [u8], whole: bool },
+    /// Nothing, for a moment: told again and again to who speaks with it, and may have something to say.
+    Silence,
     /// Its time is up, or the user wants to stop: it will be ended.
     Unwanted,
 }
@@ -92,10 +94,15 @@ pub enum Answer {
 /// Whoever listens to a program, and may answer it.
 pub type Listener<'a> = &'a mut dyn FnMut(Heard<'_>) -> Answer;
 
+/// Whoever sees all that a program writes to its standard output, as it comes.
+pub type Watcher<'a> = &'a mut dyn FnMut(&[u8]);
+
 /// What goes on with a program while it runs.
 pub enum Attention<'a> {
     /// Its output is looked at when it is over.
     None,
+    /// Its output is looked at as it comes.
+    Watching(Watcher<'a>),
     /// It is listened to; its input ends with what it was started with.
     Listening(Listener<'a>),
     /// It is spoken with; its input stays open until the listener is done.
@@ -325,12 +332,32 @@ impl Program {
         Ok(Output { exit, stdout, stderr, cut: stdout_cut || stderr_cut, wall: started.elapsed() })
     }
 
+    /// Gives it our own terminal until it ends, as a person's editor needs it. It stays in our process group: what is
+    /// typed belongs to whoever is in front.
+    pub fn on_the_terminal(&self, deadline: Instant) -> Result<Exit> {
+        let mut child = self.command().spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))?;
+        while Instant::now() < deadline {
+            if let Some(status) = child.try_wait().context("wait for a program")? {
+                return Ok(exit_of(status));
+            }
+            thread::sleep(POLL);
+        }
+        child.kill().and_then(|()| child.wait()).context("end a program")?;
+        Ok(Exit::TimedOut)
+    }
+
     fn spawn(&self, attention: &Attention<'_>) -> Result<Child> {
-        #[expect(clippy::disallowed_methods, reason = "this is the door")]
-        let mut command = std::process::Command::new(&self.name);
-        command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut command = self.command();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let silent = self.stdin.is_empty() && !matches!(attention, Attention::Speaking(_));
         command.stdin(if silent { Stdio::null() } else { Stdio::piped() });
+        command.spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))
+    }
+
+    fn command(&self) -> std::process::Command {
+        #[expect(clippy::disallowed_methods, reason = "this is the door")]
+        let mut command = std::process::Command::new(&self.name);
+        command.args(&self.args);
         if self.inherits == Inherits::Nothing {
             command.env_clear();
         }
@@ -344,7 +371,7 @@ impl Program {
                 None => command.env_remove(name),
             };
         }
-        command.spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))
+        command
     }
 }
 
@@ -374,10 +401,14 @@ pub enum Whose {
     Children,
 }
 
+/// From here on the peak is counted anew; whether the system does so.
+pub fn peak_memory_restart() -> bool {
+    std::fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
 /// How much more memory than before this process held at most while it did some work.
 pub fn peak_memory_during(work: impl FnOnce()) -> Option<Peak> {
-    // Linux then counts the peak from here on.
-    let counts = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+    let counts = peak_memory_restart();
     let before = memory("self", "VmRSS:");
     work();
     let whole = memory("self", "VmHWM:").filter(|_| counts)?;
@@ -432,11 +463,7 @@ fn attend(
 ) -> Result<(Option<ExitStatus>, Exit)> {
     let group = Pid::from_child(child);
     if let Some(status) = until_ended(child, pipes, deadline, &|| stop.requested())? {
-        let exit = match (status.code(), status.signal()) {
-            (Some(code), _) => Exit::Code(code),
-            (None, signal) => Exit::Signal(signal.unwrap_or_default()),
-        };
-        return Ok((Some(status), exit));
+        return Ok((Some(status), exit_of(status)));
     }
     let exit = if Instant::now() >= deadline { Exit::TimedOut } else { Exit::Signal(Signal::TERM.as_raw()) };
     pipes.tell(Heard::Unwanted);
@@ -450,6 +477,13 @@ fn attend(
         }
     }
     Ok((None, exit))
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    }
 }
 
 /// `None` when the program has not ended by the deadline, or when it is no longer wanted.
@@ -475,6 +509,9 @@ fn until_ended(
             nap = (2 * nap).min(POLL);
         } else {
             pipes.serve(POLL.min(left));
+            if pipes.are_spoken_through() {
+                pipes.tell(Heard::Silence);
+            }
         }
     }
 }

@@ -3,7 +3,6 @@
 
 mod ledger;
 mod minutes;
-mod place;
 mod talk;
 mod tools;
 
@@ -18,10 +17,10 @@ use redgreen_core::model::{Delta, Request, price};
 use redgreen_core::phase::Role;
 
 use crate::agent::model::{self, Client, Limits};
+use crate::agent::place::Place;
 use crate::agent::{Orders, Taken};
 use crate::config::{self, Environment, File};
 use ledger::Price;
-use place::Place;
 use talk::{Ask, Talk};
 use tools::Workbench;
 

@@ -94,6 +94,7 @@ impl Engine<'_> {
         };
         let taken = agent.take_turn(&mut orders)?;
         let took_ms = elapsed_ms(started);
+        let who = agent.version().map(|version| format!("{} {version}", agent.name()));
         let notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();
         self.keep_transcript(assignment, &taken.transcript)?;
         let taken = match batching::unmarked(assignment, &taken.turn, &worktree.path)? {
@@ -113,7 +114,7 @@ impl Engine<'_> {
             None => taken.turn,
         };
         let (role, tree, cost) = (assignment.role, snapshot.tree, taken.cost);
-        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, notices })
+        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, agent: who, notices })
     }
 
     pub(super) fn restore(&mut self, tree: &str, why: &str) -> Result<Event> {

@@ -79,8 +79,8 @@ pub struct Measure {
     /// Of an agent's turn: how often a model was asked, and with how many bytes in all.
     pub requests: Option<u64>,
     pub bytes_sent: Option<u64>,
-    /// The most memory that a process held: of an agent, with all its process group; absent where the system does not
-    /// tell.
+    /// The most memory that a process held: ours, or a peer's with all its process group; absent where the system does
+    /// not tell.
     pub peak_memory_bytes: Option<u64>,
     /// Of many runs: how many came to their end.
     pub finished: Option<u64>,

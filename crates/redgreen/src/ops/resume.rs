@@ -10,7 +10,7 @@ use redgreen_core::handoff::Handoff;
 use super::run::{Limits, keep_agents, keep_examples, of_brief, went_wrong, withheld};
 use super::{Stopped, kill_at, notes, pick, report, state_of, team};
 use crate::agent::choice::Choice;
-use crate::engine::{Engine, Observer, Project};
+use crate::engine::{Engine, Observer, Project, Sight};
 use crate::failure::Failure;
 use crate::git::{Git, RefEdit, Swap};
 use crate::guard;
@@ -44,7 +44,8 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
     if state.is_over() && state.left.is_some() {
         return Err(Failure::usage(format!("run {} is over", folder.id)).next("redgreen history").into());
     }
-    let (team, choice) = team(project, &request.agents, Some(&folder))?;
+    let (team, choice, remark) = team(project, &request.agents, Some(&folder))?;
+    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
     let withheld = withheld(project, request.examples.as_deref(), &state.progress.head.commit)?;
     let (journal, state) = Journal::open(&folder, kill_at)?;
     let state = state.context("the run's journal is empty")?;
@@ -100,7 +101,8 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let brief = brief_of(git, &handoff)?;
     let policy = of_brief(project.file.policy(&project.environment)?, &brief, &project.file);
     let policy = request.limits.over(policy)?;
-    let (team, choice) = team(project, &request.agents, None)?;
+    let (team, choice, remark) = team(project, &request.agents, None)?;
+    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
     let withheld = withheld(project, request.examples.as_deref(), &tip)?;
     git.identity()?;
     for (what, commit) in [("it started from", &handoff.run.base), ("it stopped at", &tip)] {

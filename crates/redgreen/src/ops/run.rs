@@ -15,7 +15,7 @@ use crate::agent::Team;
 use crate::agent::choice::Choice;
 use crate::agent::external::presence;
 use crate::config::File;
-use crate::engine::{Engine, Observer, Project, now};
+use crate::engine::{Engine, Observer, Project, Sight, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
@@ -58,7 +58,8 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     recall(project, &mut brief)?;
     let policy = request.limits.over(of_brief(project.file.policy(&project.environment)?, &brief, &project.file))?;
     let kill_at = kill_at(project)?;
-    let (team, choice) = team(project, &for_method(project, &brief, &request.agents)?, None)?;
+    let (team, choice, remark) = team(project, &for_method(project, &brief, &request.agents)?, None)?;
+    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
     let (base, target) = starting_point(project, request)?;
     let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
     project.git.check_version()?;

@@ -109,7 +109,10 @@ impl Story {
         fs::create_dir_all(folder.path().join("home")).unwrap();
         let story = Self { root, folder, env: Vec::new() };
         let home = story.place("home").display().to_string();
-        story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees")).env("REDGREEN_TRUST", "1")
+        let story = story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees"));
+        // Nobody listens there: a model's server of this machine is none of the story's.
+        let away = ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMA_BASE_URL", "VLLM_BASE_URL"];
+        away.iter().fold(story, |story, name| story.env(name, "http://127.0.0.1:9")).env("REDGREEN_TRUST", "1")
     }
 
     #[must_use]

@@ -79,6 +79,42 @@ pub(super) fn served(story: Story, server: &Server, wire: Wire) -> Story {
     }
 }
 
+/// Nobody is named, nobody is installed, and a server listens on this machine.
+#[test]
+fn a_models_server_on_this_machine_is_found_and_said() {
+    for (models, words) in [
+        (r#"{"data": [{"id": "nomic-embed-text"}, {"id": "only"}]}"#, "taking ollama/only, its only model"),
+        (r#"{"data": [{"id": "one"}, {"id": "two"}]}"#, "taking ollama/one, the first of 2; others by --model: two"),
+    ] {
+        let answer = Turn::status(200).body(models);
+        let asked = move |seen: &Seen| if seen.path.ends_with("/models") { answer.clone() } else { adder(seen) };
+        let server = Server::answering(asked);
+        // Another program listens where LM Studio would.
+        let other = Server::answering(|_| Turn::status(200).body("<html>"));
+        let tools = story_path();
+        let story =
+            Story::new().env("OLLAMA_HOST", &server.url).env("LMSTUDIO_BASE_URL", &other.url).env("PATH", &tools);
+        let agents = story.redgreen("--json agents").exits(0).json();
+        assert_eq!(agents["builtIn"]["servers"][0]["provider"], "ollama");
+        assert_eq!(agents["builtIn"]["servers"].as_array().unwrap().len(), 1);
+        story.redgreen("run \"an adder\"").exits(3).says(words);
+        // Whoever resumes goes on with the same one.
+        let kept = story.git("rev-parse --git-common-dir");
+        let runs = std::fs::read_dir(story.root.join(kept).join("redgreen/runs")).unwrap().flatten().next().unwrap();
+        let kept = std::fs::read_dir(runs.path())
+            .unwrap()
+            .flatten()
+            .filter_map(|file| std::fs::read_to_string(file.path()).ok());
+        assert!(kept.into_iter().any(|text| text.contains("\"model\":\"ollama/o")));
+    }
+}
+
+/// Python and git, and no coding agent that this machine may have.
+fn story_path() -> String {
+    let python = crate::runner::venv();
+    format!("{}/bin:/usr/bin:/bin", python.display())
+}
+
 /// Plays `first` until it has nothing more to say, then the adder.
 fn begins(first: Vec<Turn>) -> Server {
     let next = Arc::new(AtomicUsize::new(0));
