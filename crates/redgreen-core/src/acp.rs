@@ -3,15 +3,18 @@
 //! what it needs and passes over the rest.
 
 mod permission;
+pub mod service;
 
 use serde_json::{Value, json};
 
 use crate::agent::{Said, Strategy, Turn};
 use crate::hearing::{Dialect, Fault, Hearing, last_lines, number, object, sum, text};
 use crate::report::Exit;
+use service::Asked;
 
 const PROTOCOL_VERSION: u64 = 1;
 /// JSON-RPC's words for it.
+const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 const AUTH_REQUIRED: i64 = -32000;
 
@@ -25,6 +28,16 @@ pub struct Plan {
     pub strategy: Strategy,
     /// The mode the session is put into, if the agent has it.
     pub mode: Option<String>,
+    /// What is offered to the agent.
+    pub offers: Offers,
+}
+
+/// Whether the agent may have us read and write files and run programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offers {
+    #[default]
+    Nothing,
+    FilesAndTerminals,
 }
 
 /// What comes of a line.
@@ -34,6 +47,8 @@ pub struct Next {
     pub send: String,
     /// Worth showing.
     pub said: Vec<Said>,
+    /// To be done for the agent, and answered.
+    pub asked: Option<Asked>,
     /// Nothing more is wanted of the agent.
     pub over: bool,
 }
@@ -67,6 +82,7 @@ pub struct Client {
     /// The agent told of a failure beside the protocol, which has no word for it.
     troubled: bool,
     tried_to_log_in: bool,
+    cancelled: bool,
 }
 
 impl Client {
@@ -79,14 +95,15 @@ impl Client {
             hearing: Hearing::new(Dialect::Text),
             troubled: false,
             tried_to_log_in: false,
+            cancelled: false,
         }
     }
 
     /// The first thing to send.
     pub fn begin(&mut self) -> String {
-        let none = json!({ "readTextFile": false, "writeTextFile": false });
-        // Agents write files themselves; those that would have us do it fail to make new ones.
-        let capabilities = json!({ "fs": none, "terminal": false });
+        let offered = self.plan.offers == Offers::FilesAndTerminals;
+        let files = json!({ "readTextFile": offered, "writeTextFile": offered });
+        let capabilities = json!({ "fs": files, "terminal": offered });
         let info = json!({ "name": "redgreen", "version": env!("CARGO_PKG_VERSION") });
         let params =
             json!({ "protocolVersion": PROTOCOL_VERSION, "clientCapabilities": capabilities, "clientInfo": info });
@@ -100,7 +117,7 @@ impl Client {
             return Next::default();
         };
         match (text(&message, "/method"), message.get("id")) {
-            (Some(method), Some(id)) => Next { send: self.asked(method, id, &message), ..Next::default() },
+            (Some(method), Some(id)) => self.asked(method, id, &message),
             (Some("session/update"), None) => Next { said: self.update(&message), ..Next::default() },
             (Some(_), None) => Next::default(),
             (None, Some(id)) if id.as_u64() == Some(self.awaited) => self.answered(&message),
@@ -108,12 +125,28 @@ impl Client {
         }
     }
 
+    /// The beginning of a line that is too long to be heard. Whoever asked for something with it is told so; they would
+    /// wait for ever.
+    pub fn heard_in_part(&mut self, beginning: &str) -> Next {
+        let words = "a message was too long to be heard";
+        self.hearing.note(words);
+        match id_of(beginning) {
+            Some(id) => {
+                let error = json!({ "code": INVALID_REQUEST, "message": words });
+                Next { send: line(&json!({ "jsonrpc": "2.0", "id": id, "error": error })), ..Next::default() }
+            }
+            // A notification asks for nothing.
+            None => Next::default(),
+        }
+    }
+
     /// Asks the agent to stop; empty when there is nothing to stop.
-    pub fn cancel(&self) -> String {
+    pub fn cancel(&mut self) -> String {
         match (self.stage, &self.hearing.session) {
-            (Stage::Prompting, Some(session)) => line(&json!({
-                "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": session }
-            })),
+            (Stage::Prompting, Some(session)) => {
+                self.cancelled = true;
+                line(&json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": session } }))
+            }
             _ => String::new(),
         }
     }
@@ -138,6 +171,8 @@ impl Client {
     /// How the turn ended, once the program has.
     pub fn end(&self, exit: Exit, stderr: &str) -> Turn {
         match self.stage {
+            // Whoever stops because they were asked to has not finished.
+            Stage::Over if self.cancelled => self.hearing.end(exit, stderr),
             Stage::Over => self.hearing.end(Exit::Code(0), stderr),
             _ if exit == Exit::TimedOut => self.hearing.end(exit, stderr),
             Stage::Initializing
@@ -156,8 +191,16 @@ impl Client {
         line(&json!({ "jsonrpc": "2.0", "id": self.awaited, "method": method, "params": params }))
     }
 
-    fn asked(&mut self, method: &str, id: &Value, message: &Value) -> String {
+    fn asked(&mut self, method: &str, id: &Value, message: &Value) -> Next {
         let params = message.get("params").unwrap_or(&Value::Null);
+        let offered = self.plan.offers == Offers::FilesAndTerminals;
+        if let Some(asked) = service::asked(method, id, params).filter(|_| offered) {
+            // Whoever watches is told by the agent itself, which calls it a tool.
+            if let Some((name, what)) = asked.wish.told() {
+                self.hearing.does(name, &what);
+            }
+            return Next { asked: Some(asked), ..Next::default() };
+        }
         let answer = match method {
             "session/request_permission" => {
                 let (allowed, outcome) = permission::answer(params, &self.plan.folder);
@@ -172,7 +215,7 @@ impl Client {
                 json!({ "jsonrpc": "2.0", "id": id, "error": error })
             }
         };
-        line(&answer)
+        Next { send: line(&answer), ..Next::default() }
     }
 
     /// The answer to what was asked last decides what is next.
@@ -320,6 +363,18 @@ impl Client {
         };
         said.into_iter().collect()
     }
+}
+
+/// The id of a request whose end is missing; it stands before what is long.
+fn id_of(beginning: &str) -> Option<Value> {
+    let (head, _) = beginning.split_once("\"params\"")?;
+    let (_, rest) = head.split_once("\"id\"")?;
+    let rest = rest.trim_start().strip_prefix(':')?;
+    serde_json::Deserializer::from_str(rest)
+        .into_iter::<Value>()
+        .next()?
+        .ok()
+        .filter(|id| id.is_number() || id.is_string())
 }
 
 /// Said of a capability: `true`, or an object that says more.

@@ -34,6 +34,13 @@ pub struct Assignment {
     pub strategy: Strategy,
 }
 
+impl Assignment {
+    /// All tests of a file are written at once, and made to pass at once.
+    pub fn is_batch(&self) -> bool {
+        self.brief.as_ref().is_some_and(|brief| brief.batch().is_some())
+    }
+}
+
 /// Which conversation a turn is part of. An agent that cannot go on with one begins a new one: its orders are complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "strategy", rename_all = "snake_case")]

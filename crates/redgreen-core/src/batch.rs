@@ -36,12 +36,12 @@ pub fn weigh(brief: &Brief, pass_percent_max: u32, written: Written<'_>) -> Weig
         (true, None) => weighed.warnings.push("the new tests do not load yet, so they could not be counted".to_owned()),
     }
     if passes > 0 && !fresh.is_empty() {
-        let percent = passes.saturating_mul(100) / fresh.len();
+        let total = written.in_source.filter(|_| unloaded).unwrap_or(0).max(fresh.len());
+        let percent = passes.saturating_mul(100) / total;
         if u32::try_from(percent).unwrap_or(u32::MAX) > pass_percent_max {
             weighed.warnings.push(format!(
-                "{percent} % of the new tests pass before there is any code ({passes} of {}); more than {pass_percent_max} % \
+                "{percent} % of the new tests pass before there is any code ({passes} of {total}); more than {pass_percent_max} % \
                  are worth a look",
-                fresh.len()
             ));
         }
     }
@@ -115,6 +115,7 @@ mod tests {
         check(Some(2), 2, "+old -a -b -c", None, "2 tests are asked for, and 3 were written");
         check(Some(2), 2, "+old -a[1] -a[2] -b", None, "");
         check(Some(3), 3, "+old", Some(3), "");
+        check(Some(4), 4, "+old +a", Some(4), "");
         check(Some(3), 3, "+old", Some(2), "3 tests are asked for, and 2 were written");
         check(None, 2, "+old -a -b -c", None, "");
         check(None, 3, "+old -a -b", None, "3 test cases are asked for, and 2 were written");

@@ -8,11 +8,13 @@ pub mod spec;
 pub mod task;
 mod told;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
+use crate::phase::Role;
 
 pub use node::Fault;
 
@@ -153,6 +155,9 @@ pub struct Document {
     /// From the project's root.
     pub path: String,
     pub text: String,
+    /// By which the text is known again where only its path was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,17 +171,27 @@ pub struct Execution {
     /// The sessions to go on from; several to merge them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resume_from: Vec<String>,
+    /// The agents' own names for the conversations of those sessions, where a run of ours had them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub known: BTreeMap<String, BTreeMap<Role, String>>,
 }
 
 impl Execution {
-    /// The conversation an external agent goes on with; agents of ours always begin anew.
-    pub fn session(&self) -> agent::Strategy {
-        let first = self.resume_from.first().cloned();
+    /// The conversation an external agent goes on with; agents of ours always begin anew. A session of ours had one
+    /// conversation for each role; an id that we do not know is the agent's own name for one.
+    pub fn session(&self, role: Role) -> agent::Strategy {
+        let conversation = |id: &String| match self.known.get(id) {
+            Some(roles) => roles.get(&role).cloned(),
+            None => Some(id.clone()),
+        };
+        let mut sessions: Vec<String> = self.resume_from.iter().filter_map(conversation).collect();
+        let first = sessions.first_mut().map(std::mem::take);
         match (self.method, self.strategy, first) {
             (ExecutionMethod::Cli, Strategy::Resume, Some(session)) => agent::Strategy::Resume { session },
             (ExecutionMethod::Cli, Strategy::Fork, Some(session)) => agent::Strategy::Fork { session },
-            (ExecutionMethod::Cli, Strategy::MergeFork, Some(_)) => {
-                agent::Strategy::MergeFork { sessions: self.resume_from.clone() }
+            (ExecutionMethod::Cli, Strategy::MergeFork, Some(session)) => {
+                let rest = sessions.into_iter().skip(1);
+                agent::Strategy::MergeFork { sessions: std::iter::once(session).chain(rest).collect() }
             }
             (ExecutionMethod::Cli, Strategy::New, _)
             | (ExecutionMethod::Cli, _, None)
@@ -296,7 +311,7 @@ impl Brief {
     /// What fits in a note: the paths of files, not what they hold.
     #[must_use]
     pub fn without_texts(&self) -> Self {
-        let path = |document: &Document| Document { path: document.path.clone(), text: String::new() };
+        let path = |document: &Document| Document { text: String::new(), ..document.clone() };
         Self {
             design: self.design.as_ref().map(path),
             context: self.context.iter().map(path).collect(),
@@ -402,10 +417,16 @@ mod tests {
 
     #[test]
     fn a_task_for_an_external_agent_says_which_conversation_goes_on() {
+        let of = |role, session: &str| BTreeMap::from([(role, session.to_owned())]);
+        let known = BTreeMap::from([
+            ("S1-IMPL-1".to_owned(), of(Role::Test, "a")),
+            ("S1-IMPL-2".to_owned(), of(Role::Refactor, "r")),
+        ]);
         let check = |method, strategy, from: &[&str], expected| {
             let resume_from = from.iter().map(|id| (*id).to_owned()).collect();
             assert_eq!(
-                Execution { method, id: None, strategy, resume_from }.session(),
+                Execution { method, strategy, resume_from, known: known.clone(), ..Execution::default() }
+                    .session(Role::Test),
                 expected,
                 "{strategy:?} {from:?}"
             );
@@ -418,6 +439,14 @@ mod tests {
             cli,
             Strategy::MergeFork,
             &["a", "b"],
+            agent::Strategy::MergeFork { sessions: vec![one(), "b".to_owned()] },
+        );
+        check(cli, Strategy::Resume, &["S1-IMPL-1"], agent::Strategy::Resume { session: one() });
+        check(cli, Strategy::Resume, &["S1-IMPL-2"], agent::Strategy::New);
+        check(
+            cli,
+            Strategy::MergeFork,
+            &["S1-IMPL-2", "S1-IMPL-1", "b"],
             agent::Strategy::MergeFork { sessions: vec![one(), "b".to_owned()] },
         );
         check(cli, Strategy::Resume, &[], agent::Strategy::New);

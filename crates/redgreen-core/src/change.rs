@@ -68,6 +68,8 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
         Class::Manifest
     } else if SETTINGS.contains(&path) || frameworks.iter().any(|framework| (framework.is_runner_config)(path)) {
         Class::RunnerConfig
+    } else if is_in_tests(path) {
+        Class::Test
     } else if is_documentation(path, name) {
         Class::Documentation
     } else if extension(name) == "rs" {
@@ -268,6 +270,14 @@ fn is_manifest(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("requirements") && name.ends_with(".txt")
 }
 
+/// Whatever stands beside tests and is nobody's code is what they read or compare with.
+fn is_in_tests(path: &str) -> bool {
+    const FOLDERS: [&str; 4] = ["test", "tests", "__tests__", "testdata"];
+    let mut folders = path.split('/').rev();
+    let told = folders.next().is_some_and(|name| name.starts_with("README"));
+    Language::of_path(path) == Language::Other && !told && folders.any(|folder| FOLDERS.contains(&folder))
+}
+
 fn is_documentation(path: &str, name: &str) -> bool {
     matches!(extension(name), "md" | "rst" | "adoc") || path.starts_with("docs/") || name.starts_with("LICENSE")
 }
@@ -279,6 +289,22 @@ fn extension(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_tests_read_is_theirs() {
+        let pytest = [&crate::framework::pytest::FRAMEWORK];
+        for (path, class) in [
+            ("tests/data/orders.csv", Class::Test),
+            ("tests/golden/page.md", Class::Test),
+            ("pkg/testdata/in.bin", Class::Test),
+            ("tests/README.md", Class::Documentation),
+            ("tests/pytest.ini", Class::RunnerConfig),
+            ("data/orders.csv", Class::Implementation),
+            ("src/contest/in.txt", Class::Implementation),
+        ] {
+            assert_eq!(classify(path, &pytest), class, "{path}");
+        }
+    }
 
     #[test]
     fn tests_beside_the_code_are_frozen_in_green() {

@@ -7,8 +7,11 @@
 pub mod behaviour;
 mod canary;
 pub mod examples;
+pub mod recital;
 pub mod reworked;
+mod scope;
 mod stand_in;
+mod wrong_reason;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework::invoke::Selection;
@@ -16,6 +19,9 @@ use crate::phase::Phase;
 use crate::report::{LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick, Suspect};
 use crate::verdict::{Code, Reason};
+
+pub use scope::new_features;
+pub use wrong_reason::wrong_reasons;
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
 const FILES_MAX: usize = 50;
@@ -55,6 +61,8 @@ pub enum Question {
     Recording,
     /// RED: do the tests call what they test, and fail when it does nothing?
     Inert,
+    /// GREEN: do the tests fail when the new code does nothing? Asked where RED could not be built.
+    Empty,
     /// GREEN: do the tests still fail on the code before?
     OldCode,
     /// GREEN: do tests fail whose expectations cannot be met, and one that always fails, beside one that always passes?
@@ -234,6 +242,7 @@ fn green(material: &Material<'_>) -> Vec<Control> {
             otherwise: None,
         });
     }
+    controls.extend(emptied(material, &files));
     let mut asked: Vec<Control> = Vec::new();
     for extent in [Extent::Everything, Extent::Last] {
         let ways = [Pick::Last, Pick::First].map(|pick| impossible(material, &files, extent, pick).map(Box::new));
@@ -247,6 +256,35 @@ fn green(material: &Material<'_>) -> Vec<Control> {
     controls.extend(asked);
     controls.extend(mutants(material, &files));
     controls
+}
+
+/// What RED could not be asked, because nobody had written the signatures yet.
+fn emptied(material: &Material<'_>, files: &[String]) -> Option<Control> {
+    if !files.iter().any(|file| file.ends_with(".rs")) {
+        return None;
+    }
+    let (edits, _) = stand_in::stand_ins(material, files);
+    let late = edits.iter().any(|(path, _)| path.ends_with(".rs") && (material.before)(path) != (material.now)(path));
+    let known = files.iter().any(|file| {
+        let (stand_ins, _) =
+            stand_in::stand_ins(&Material { now: material.before, ..*material }, std::slice::from_ref(file));
+        !stand_ins.is_empty()
+    });
+    if !late || known || material.targets.is_empty() {
+        return None;
+    }
+    let control = Control {
+        question: Question::Empty,
+        tree: Tree::Head,
+        edits,
+        selection: selection(files, material.targets),
+        variables: Vec::new(),
+        about: Vec::new(),
+        what: "the tests of RED, with code that does nothing".to_owned(),
+        otherwise: None,
+    };
+    let other = Control { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
+    Some(Control { otherwise: Some(Box::new(other)), ..control })
 }
 
 fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: Pick) -> Option<Control> {
@@ -321,6 +359,7 @@ impl Control {
             Question::Again => again(material, report),
             Question::Recording => recording(material, report),
             Question::Inert => self.inert(material, report, calls),
+            Question::Empty => empty(material, report, calls),
             Question::OldCode => old_code(material, report),
             Question::Impossible => self.unmet(report),
             Question::Mutant => {
@@ -357,6 +396,12 @@ impl Control {
         let Some(first) = new.first() else { return Answer::Unknown(self.what.clone()) };
         if calls.trim().is_empty() && !self.uses_a_value(material) {
             let sentence = format!("{} never calls the code it is about", first.id);
+            // What a test starts as a program of its own may not be able to tell us.
+            if self.what == stand_in::EVERYTHING
+                && self.about.iter().any(|about| stand_in::starts(material, &about.file))
+            {
+                return Answer::Right;
+            }
             if self.what == stand_in::EVERYTHING {
                 return Answer::Ask(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
             }
@@ -384,7 +429,10 @@ impl Control {
                 syntax::resolve(language, &about.file, import, project).iter().any(replaced)
                     || stand_in::planned(language, &about.file, import, material).iter().any(replaced)
             });
-            own.flat_map(|import| import.names).any(|name| is_value(body, &name))
+            own.into_iter().any(|import| {
+                let member = |name: &String| is_value(body, &format!("{}.{name}", import.module));
+                import.names.iter().any(|name| is_value(body, name) || member(name))
+            })
         })
     }
 
@@ -439,9 +487,13 @@ fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
     }
     let name = error.message.rsplit('`').nth(1).unwrap_or_default();
     // In `tests` every program stands alone: its first names are those of crates.
-    let alone = file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/");
-    let planned = !alone && stand_in::is_expected(name, file, material);
+    let planned = !is_external_test(file) && stand_in::is_expected(name, file, material);
     FOREIGN.iter().any(|words| error.message.contains(words)) && !planned
+}
+
+/// A file in `tests` beside `src` is a program of its own.
+fn is_external_test(file: &str) -> bool {
+    file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/")
 }
 
 /// Whether the name stands in the text as a value: not called, not a part of another one, not in quotes.
@@ -477,6 +529,18 @@ fn recording(material: &Material<'_>, report: &Report) -> Answer {
     }
 }
 
+/// A macro or a type has no body that could be emptied: only what was called and did nothing tells.
+fn empty(material: &Material<'_>, report: &Report, calls: &str) -> Answer {
+    let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
+    match material.targets.first() {
+        Some(first) if !calls.trim().is_empty() && material.targets.iter().all(passes) => {
+            let sentence = format!("{first} passes with code that does nothing");
+            Answer::Wrong(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(first)])
+        }
+        Some(_) | None => Answer::Right,
+    }
+}
+
 fn old_code(material: &Material<'_>, report: &Report) -> Answer {
     let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
     let all = material.targets.iter().all(passes);
@@ -496,7 +560,17 @@ impl About {
         let ends = plain.strip_suffix(self.item.as_str()).is_some_and(|rest| {
             rest.is_empty() || rest.ends_with("::") || rest.ends_with("> ") || rest.ends_with(['.', ' ', '/'])
         });
-        ends && is_in(test, &self.file) || is_doc_test(&test.id, &self.file, &self.item)
+        (ends || self.is_row(&test.id)) && is_in(test, &self.file) || is_doc_test(&test.id, &self.file, &self.item)
+    }
+
+    /// A title with holes in it, which the runner fills in for every row of a table: `wraps %j at $width`.
+    fn is_row(&self, id: &str) -> bool {
+        if !Language::of_path(&self.file).is_script() {
+            return false;
+        }
+        let pattern = syntax::title_pattern(&self.item);
+        pattern.contains('*')
+            && (syntax::glob::matches(&pattern, id) || syntax::glob::matches(&format!("*> {pattern}"), id))
     }
 }
 

@@ -84,6 +84,9 @@ pub enum Event {
         /// By which the agent's conversation can be taken up again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<String>,
+        /// Who it was, with the version it tells of itself, where it is a program of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
         /// What the agent did beside its work, and what became of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notices: Vec<String>,

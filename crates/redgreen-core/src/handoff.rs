@@ -43,6 +43,9 @@ pub struct Handoff {
     /// The last conversation of each role, for agents that remember them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sessions: BTreeMap<Role, String>,
+    /// Who took the last turn of each role, with its version, where it is a program of its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<Role, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }

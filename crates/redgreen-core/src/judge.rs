@@ -58,7 +58,8 @@ fn say_exit_code_only(verdict: &mut Verdict) {
 /// or unclean before it stays excused.
 pub fn carry(before: &Report, after: &Report) -> Report {
     let mut carried = after.clone();
-    carried.load_errors.retain(|error| known_load_error(before, error));
+    let (known, owed) = after.load_errors.iter().cloned().partition(|error| known_load_error(before, error));
+    (carried.load_errors, carried.owed) = (known, owed);
     if after.outcome != Outcome::Passed {
         carried.outcome = before.outcome;
     }
@@ -314,7 +315,10 @@ fn others<'a>(before: &Seen<'a>, after: &Seen<'a>, change: &Change, excused: imp
             // A test whose file this phase changed is its business, so long as it still runs.
             Some(now) if now.status.is_failure() && in_changed_test(change, now) => {}
             Some(now) if now.status.is_failure() => others.failing.push(now),
-            Some(now) if passed && is_waived(now.status) => others.skipped.push(now),
+            // Declared to fail, it may fail from now on.
+            Some(now) if passed && (is_waived(now.status) || now.status == Status::Xpassed) => {
+                others.skipped.push(now);
+            }
             None | Some(_) => {}
         }
     }
@@ -332,7 +336,7 @@ impl Others<'_> {
             bounded(rows.collect())
         };
         let mut reasons = bounded(self.failing.iter().map(|test| failure(failing, test)).collect());
-        reasons.extend(told(&self.skipped, skipped, "passed before and is skipped now"));
+        reasons.extend(told(&self.skipped, skipped, "passed before, and is skipped or expected to fail now"));
         reasons.extend(told(&self.vanished, vanished, "passed before and is gone"));
         reasons
     }

@@ -66,6 +66,12 @@ pub fn task(assignment: &Assignment) -> String {
              first. Then choose one open box as the next test.",
             test_list::FILE
         ),
+        Role::Test if assignment.is_batch() => {
+            format!("Write every test of the brief now; they fail because this is missing: {behaviour}.{tests}{code}")
+        }
+        Role::Implementing if assignment.is_batch() => {
+            format!("Make all failing tests pass with the least code: {behaviour}.{tests}{code}")
+        }
         Role::Test => format!("Write one new test that fails because this is missing: {behaviour}.{tests}{code}"),
         Role::Implementing => format!("Make the failing test pass with the least code: {behaviour}.{tests}{code}"),
         Role::Diagnosis => format!("Find out why the code for this was not accepted: {behaviour}.{tests}{code}"),

@@ -2,6 +2,7 @@
 //! the files beside this one. Every byte is sent again with every request of a turn, so there are few.
 
 mod header;
+mod meant;
 pub mod secret;
 
 use std::fmt::Write as _;
@@ -14,6 +15,8 @@ use crate::report::Report;
 use crate::test_list;
 use crate::tool::Kind;
 use crate::tool::digest;
+
+pub use meant::meant;
 
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 const BRIEF_BYTES_MAX: usize = 64 << 10;
@@ -53,17 +56,38 @@ pub struct Earlier {
     pub tests: Option<String>,
 }
 
-/// Who the model is.
-pub fn system(role: Role) -> String {
+/// Who the model is, and how it hands in its work.
+pub fn system(assignment: &Assignment, tools: bool) -> String {
     let everyone = include_str!("prompt/everyone.md").trim_end();
-    let own = match role {
+    let own = match (assignment.role, tools) {
+        (role, false) => without_tools(role, assignment.is_batch()),
+        (Role::Test, true) if assignment.is_batch() => include_str!("prompt/tests-at-once.md"),
+        (role, true) => task(role),
+    };
+    format!("{everyone}\n{}", own.trim_end())
+}
+
+/// What a role is there for, one test at a time.
+pub fn task(role: Role) -> &'static str {
+    match role {
         Role::TestList => include_str!("prompt/test-list.md"),
         Role::Test => include_str!("prompt/test.md"),
         Role::Implementing => include_str!("prompt/implementing.md"),
         Role::Refactor => include_str!("prompt/refactor.md"),
         Role::Diagnosis => include_str!("prompt/diagnosis.md"),
-    };
-    format!("{everyone}\n{}", own.trim_end())
+    }
+}
+
+/// For a model that cannot call tools: what it would do with them, it shows.
+fn without_tools(role: Role, is_batch: bool) -> &'static str {
+    match role {
+        Role::Test if is_batch => include_str!("prompt/without-tools/tests-at-once.md"),
+        Role::TestList => include_str!("prompt/without-tools/test-list.md"),
+        Role::Test => include_str!("prompt/without-tools/test.md"),
+        Role::Implementing => include_str!("prompt/without-tools/implementing.md"),
+        Role::Refactor => include_str!("prompt/without-tools/refactor.md"),
+        Role::Diagnosis => include_str!("prompt/diagnosis.md"),
+    }
 }
 
 pub fn tools(role: Role) -> Vec<Tool> {
@@ -82,7 +106,11 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     }
     if let Some(test) = &assignment.current {
         part(&mut text, "Behaviour", &test.description, REQUEST_BYTES_MAX);
-        writeln!(text, "Test file: {}\nCode file: {}", test.test_file, test.impl_file).ok();
+        for (name, path) in [("Test file", &test.test_file), ("Code file", &test.impl_file)] {
+            if !path.is_empty() {
+                writeln!(text, "{name}: {path}").ok();
+            }
+        }
     }
     text.push_str(&progress(assignment));
     if let Some(trouble) = &assignment.trouble {
@@ -140,11 +168,13 @@ pub fn tokens(request: &Request) -> u64 {
     u64::try_from(request.system.len() + tools + messages).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// Which files a role is shown at once, so that it need not ask for them.
-pub fn shown(assignment: &Assignment) -> Vec<String> {
+/// Which files a role is shown at once, so that it need not ask for them. Tests that were written at once have no file
+/// that the plan could name; they are given.
+pub fn shown(assignment: &Assignment, tests: &[String]) -> Vec<String> {
     let mut paths = match assignment.role {
         Role::TestList => vec![test_list::FILE.to_owned()],
-        Role::Test | Role::Implementing | Role::Refactor | Role::Diagnosis => Vec::new(),
+        Role::Implementing | Role::Diagnosis => tests.to_vec(),
+        Role::Test | Role::Refactor => Vec::new(),
     };
     if let Some(test) = &assignment.current {
         paths.extend([test.test_file.clone(), test.impl_file.clone()].into_iter().filter(|path| !path.is_empty()));

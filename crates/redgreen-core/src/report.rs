@@ -3,6 +3,8 @@
 //! A run counts only if it says it finished, every planned test has a result, and the report is of this run. The
 //! parsers in `framework` fill in what they saw; [`Report::conclude`] alone says what it amounts to.
 
+pub mod places;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
@@ -34,6 +36,9 @@ pub struct Report {
     /// Files (or crates) that could not be built or loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_errors: Vec<LoadError>,
+    /// Of an accepted RED: what does not load until the code is there. Told like the others, and excuses nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owed: Vec<LoadError>,
     /// Failures that belong to no test: hooks, unhandled errors, thresholds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors_outside: Vec<String>,
@@ -316,7 +321,7 @@ impl Report {
     }
 
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts { load_errors: self.load_errors.len(), ..Counts::default() };
+        let mut counts = Counts { load_errors: self.unloaded().count(), ..Counts::default() };
         for test in &self.tests {
             if test.status == Status::Passed {
                 counts.passed += 1;
@@ -327,6 +332,11 @@ impl Report {
             }
         }
         counts
+    }
+
+    /// All that did not load, whoever is to mend it.
+    pub fn unloaded(&self) -> impl Iterator<Item = &LoadError> {
+        self.load_errors.iter().chain(&self.owed)
     }
 
     pub fn test(&self, id: &str) -> Option<&Test> {

@@ -24,6 +24,8 @@ pub struct State {
     pub turns: BTreeMap<Role, u32>,
     /// The last conversation of each role, for agents that remember them.
     pub sessions: BTreeMap<Role, String>,
+    /// Who took the last turn of each role, with its version, where it is a program of its own.
+    pub agents: BTreeMap<Role, String>,
     /// The worktree is known to hold what it should.
     pub prepared: bool,
     /// The engine is not at work on this run, and why.
@@ -312,6 +314,7 @@ impl State {
             spent: Spent::default(),
             turns: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            agents: BTreeMap::new(),
             prepared: false,
             left: None,
             trail: Vec::new(),
@@ -344,6 +347,7 @@ impl State {
         progress.handoff = Some(handoff.clone());
         state.spent = handoff.spent.clone().unwrap_or_default();
         state.sessions.clone_from(&handoff.sessions);
+        state.agents.clone_from(&handoff.agents);
         state
     }
 
@@ -356,9 +360,10 @@ impl State {
         {
             self.spent.work_ms = self.spent.work_ms.saturating_add(*took_ms);
         }
-        if let Event::Turned { role, cost, session, .. } = event {
+        if let Event::Turned { role, cost, session, agent, .. } = event {
             *self.turns.entry(*role).or_default() += 1;
             self.sessions.extend(session.clone().map(|session| (*role, session)));
+            self.agents.extend(agent.clone().map(|agent| (*role, agent)));
             self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
             self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
             self.spent.unknown_turns += u32::from(cost.tokens.is_none() && cost.microdollars.is_none());

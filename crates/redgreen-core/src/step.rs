@@ -1,7 +1,7 @@
 //! What to do next: a function of the state alone. The engine performs the step and records what came of it.
 
 use crate::agent::{Assignment, Strategy};
-use crate::brief::{Execution, Kind};
+use crate::brief::Kind;
 use crate::event::Outcome;
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::phase::{Phase, Role};
@@ -185,7 +185,7 @@ fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
         pending: progress.pending.clone(),
         trouble: attempt.trouble.clone(),
         diagnosis: attempt.diagnosis.clone(),
-        strategy: state.run.brief.execution.as_ref().map_or(Strategy::New, Execution::session),
+        strategy: state.run.brief.execution.as_ref().map_or(Strategy::New, |execution| execution.session(role)),
     };
     let time_ms = policy.turn_timeout_ms.saturating_mul(u64::from(attempt.timeouts) + 1);
     Step::Ask { assignment: Box::new(assignment), time_ms }
@@ -278,6 +278,7 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         targets: progress.targets.clone(),
         iterations: if phase == Phase::Green { attempt.iteration + 1 } else { 0 },
         sessions: state.sessions.clone(),
+        agents: state.agents.clone(),
         spent: Some(state.spent.clone()).filter(|spent| *spent != Spent::default()),
     }
 }

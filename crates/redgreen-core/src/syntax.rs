@@ -31,6 +31,7 @@ mod smell;
 mod stub;
 mod suspicion;
 mod tree;
+mod unrelated;
 mod word;
 mod written;
 
@@ -38,6 +39,7 @@ pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_bl
 pub use imports::{Import, imports};
 pub use inert::{INERT_LOG, INERT_VALUE, inert_stub};
 pub use item::{Item, Marker, items};
+pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed};
@@ -48,7 +50,8 @@ pub use smell::{Finding, Smell};
 pub use stub::is_stub;
 pub use suspicion::{Suspect, Suspicion, added_lines, shared_literals, suspicious};
 pub use tree::SOURCE_BYTES_MAX;
-pub use written::{written_calls, written_values};
+pub use unrelated::unrelated;
+pub use written::{plain_signatures, written_calls, written_rows, written_values};
 
 #[cfg(test)]
 mod tests;

@@ -57,7 +57,8 @@ impl TestList {
         self.items.iter().filter(|item| !item.done).map(|item| item.description.clone()).collect()
     }
 
-    /// The item a planner means: its words as they are, or the only one that holds or is held by them.
+    /// The item a planner means: its words as they are, or the only one that holds or is held by them, whatever was put
+    /// between.
     pub fn find(&self, description: &str) -> Option<&Item> {
         let wanted = plain(description);
         if wanted.is_empty() {
@@ -68,7 +69,9 @@ impl TestList {
         }
         let mut near = self.items.iter().filter(|item| {
             let known = plain(&item.description);
-            !item.done && (known.contains(&wanted) || wanted.contains(&known))
+            let holds =
+                |whole: &str, part: &str| whole.contains(part) || part.split(' ').all(|word| has_word(whole, word));
+            !item.done && (holds(&known, &wanted) || holds(&wanted, &known))
         });
         near.next().filter(|_| near.next().is_none())
     }
@@ -78,6 +81,10 @@ impl TestList {
         let same = |item: &&Item| plain(&item.description) == wanted;
         self.items.iter().filter(|item| !item.done).find(same).or_else(|| self.items.iter().find(same))
     }
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(' ').any(|other| other == word)
 }
 
 /// The text with that item ticked; unchanged when it is ticked already or not there.
@@ -130,6 +137,11 @@ pub fn judge(answer: &str, text: Option<&str>, strays: &[String]) -> Planned {
 /// Whether the planner named a test, or said that none is left.
 pub fn is_answer(answer: &str) -> bool {
     parse_answer(answer).is_some()
+}
+
+/// The behaviour that an answer chooses; `None` when it chooses none.
+pub fn chosen(answer: &str) -> Option<String> {
+    parse_answer(answer)?.map(|test| test.description)
 }
 
 fn selection(answer: &str, list: &TestList) -> Result<Option<TestCase>, Reason> {

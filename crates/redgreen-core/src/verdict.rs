@@ -162,6 +162,9 @@ vocabulary! {
         "the new test does not call the code it is about" "call the code, and look at what it gives back";
     RedNoAssertion "red.no_assertion" Test
         "the new test passes with code that does nothing" "assert what the code has to do";
+    RedUnrelatedFailure "red.unrelated_failure" Test
+        "the new test fails at something that no code of the project can change"
+        "let what the code gives back decide whether the test passes";
     RedFlaky "red.flaky" Test
         "the new test fails at one time and passes at another" "write a test whose result does not change by itself";
 
@@ -221,6 +224,8 @@ vocabulary! {
         "public code is gone together with its tests" "a human says whether anybody uses it; who is not sure keeps both";
     RefactorBehaviour "refactor.behaviour" Code
         "the code answers otherwise than before where no test looks" "keep what the code does, or begin with a test";
+    RefactorNewFeature "refactor.new_feature" Code
+        "public code is new, and nothing uses it" "leave it out; a later test can ask for it";
     RefactorReportIncomplete "refactor.report_incomplete" Code
         "exit code, report and list of tests do not agree that the run finished" "let the run come to its end";
     RefactorLint "refactor.lint" Code

@@ -50,6 +50,8 @@ pub struct Orders<'a> {
     pub desk: &'a Path,
     /// What the tests showed when a phase was accepted last.
     pub report: Option<&'a Report>,
+    /// The files of tests that were written at once; none where the plan names the file.
+    pub tests: &'a [String],
     /// What this turn has changed so far, as a patch.
     pub changes: &'a dyn Fn() -> Result<String>,
     /// Git's folder of the repository, which programs of the agent may read.
@@ -110,6 +112,14 @@ impl Agent {
             Agent::Scripted(script) => script.agent(),
             Agent::External(external) => external.name().to_owned(),
             Agent::Human(_) => choice::HUMAN.to_owned(),
+        }
+    }
+
+    /// What a program of its own says it is, once it has taken a turn.
+    pub fn version(&self) -> Option<String> {
+        match self {
+            Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => None,
+            Agent::External(external) => external.version(),
         }
     }
 

@@ -24,7 +24,7 @@ mod test;
 mod trust;
 mod why;
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal};
 use std::panic;
 use std::path::PathBuf;
 use std::thread;
@@ -36,10 +36,10 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::config::Environment;
-use crate::engine::{Project, Sight};
+use crate::engine::{Project, Sight, now};
 use crate::failure::{Code, Failure};
 use crate::ops::{self, Stopped};
-use crate::process::{Interrupted, Stop};
+use crate::process::{Interrupted, Stop, Typed, typed};
 use crate::sandbox;
 use crate::view::{self, Printer};
 
@@ -212,10 +212,7 @@ impl Desk {
         if !trust.trusted && here {
             self.printer
                 .talk(&format!("this project names commands that redgreen would run:\n{}", trust::words(&trust)));
-            self.printer.talk("run them? [yes/no] ");
-            let mut line = String::new();
-            io::stdin().lock().read_line(&mut line).context("read the answer")?;
-            if line.trim() == "yes" {
+            if self.agrees()? {
                 ops::trust::agree(root, environment)?;
             }
         }
@@ -223,14 +220,32 @@ impl Desk {
         Ok(project)
     }
 
-    /// Watches a run: lines for a person on stderr, or the journal's own lines on stdout.
+    /// Asks until it is understood; Enter and the end of input are no agreement.
+    fn agrees(&self) -> Result<bool> {
+        const QUESTIONS_MAX: u32 = 10;
+        for _ in 0..QUESTIONS_MAX {
+            self.printer.talk("run them, now and from now on? [yes/no] ");
+            match typed(&self.stop, None)? {
+                Typed::Line(line) if line == "yes" => return Ok(true),
+                Typed::Line(line) if !line.is_empty() && line != "no" => {
+                    self.printer.talk(&format!("{line:?} is neither `yes` nor `no`\n"));
+                }
+                Typed::Line(_) | Typed::End | Typed::TimeUp => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Watches a run: lines for a person on stderr; or on stdout the journal's own, and what an agent says between them.
     fn watch(&self) -> impl FnMut(Sight<'_>) {
         let printer = self.printer;
         let mut live = view::Live::new(io::stderr().is_terminal());
         move |sight: Sight<'_>| match sight {
             Sight::Line(line, _) if printer.json => printer.json_line(line),
             Sight::Line(line, state) => printer.talk(&(live.end() + &view::moment(line, state))),
+            Sight::Live(role, said) if printer.json => printer.json_line(&view::LiveV1::new(now(), role, said)),
             Sight::Live(_, said) => printer.talk(&live.said(said)),
+            Sight::Remark(words) => printer.talk(&view::notice_line(words)),
         }
     }
 

@@ -150,6 +150,8 @@ pub struct Model {
     pub max_turns: Option<u32>,
     /// Tokens of a conversation, before it is begun anew with the facts.
     pub window: Option<u64>,
+    /// False for a model that cannot call tools: it answers with whole files.
+    pub tools: Option<bool>,
     /// Files for every exchange, from the project's root: written to, and answered from instead of the network.
     pub record: Option<PathBuf>,
     pub replay: Option<PathBuf>,
@@ -206,6 +208,8 @@ pub struct Environment {
     pub virtual_env: Option<PathBuf>,
     pub kill_at: Option<String>,
     pub path: Option<OsString>,
+    /// What the user edits with.
+    pub editor: Option<String>,
     pub home: Option<PathBuf>,
     /// The user's folder for settings, and that for what programs remember.
     pub settings: Option<PathBuf>,
@@ -244,6 +248,7 @@ impl Environment {
             virtual_env: path("VIRTUAL_ENV"),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),
             path: text("PATH"),
+            editor: text("VISUAL").or_else(|| text("EDITOR")).and_then(|value| value.into_string().ok()),
             settings,
             state,
             trust: text("REDGREEN_TRUST").is_some_and(|value| value == "1"),
@@ -269,6 +274,12 @@ impl Environment {
 /// The variables of ours that another program may know.
 pub fn variables(allowed: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(&allowed)).collect()
+}
+
+/// The folder that a variable names; only a whole path counts, as the freedesktop rules say.
+#[expect(clippy::disallowed_methods, reason = "this is the door")]
+pub fn folder(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 impl File {

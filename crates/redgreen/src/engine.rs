@@ -49,6 +49,8 @@ pub enum Sight<'a> {
     Line(&'a Line, &'a State),
     /// An agent at work.
     Live(Role, &'a Said),
+    /// Something to know before it begins.
+    Remark(&'a str),
 }
 
 /// A run under way. While it lives, the run is locked.

@@ -10,6 +10,7 @@ use std::thread;
 
 use redgreen_core::brief::Document;
 use redgreen_core::guard::{FILE_BYTES_MAX, FILES_MAX, Refusal, TOKENS_MAX, secret, secret_name, with_margin};
+use sha2::{Digest, Sha256};
 
 /// What would be sent, and what would not.
 #[derive(Clone, Debug, Default)]
@@ -175,13 +176,26 @@ fn load(root: &Path, path: &Path) -> Result<Document, Refusal> {
         return Err(Refusal::TooLarge(facts.len()));
     }
     let bytes = fs::read(path).map_err(|error| Refusal::Unreadable(words(&error)))?;
+    checked(&inside, bytes)
+}
+
+/// A file's content as it may be sent, wherever it comes from.
+pub fn checked(path: &str, bytes: Vec<u8>) -> Result<Document, Refusal> {
+    if let Some(pattern) = secret_name(path) {
+        return Err(Refusal::SecretName(pattern));
+    }
+    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if size > FILE_BYTES_MAX {
+        return Err(Refusal::TooLarge(size));
+    }
+    let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let text = String::from_utf8(bytes).map_err(|_| Refusal::NotText)?;
     if text.contains('\0') {
         return Err(Refusal::NotText);
     }
     match secret::find(&text).into_iter().next() {
         Some(found) => Err(Refusal::Secret(found)),
-        None => Ok(Document { path: inside, text }),
+        None => Ok(Document { path: path.to_owned(), text, digest }),
     }
 }
 

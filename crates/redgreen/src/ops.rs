@@ -106,15 +106,18 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
 }
 
 /// The agents of a run: what the command line names, then what the run began with, then the settings.
-fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result<(Team, Choice)> {
+///
+/// With them go their names, settled, and what is to be said about who was taken where nobody was named.
+fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result<(Team, Choice, Option<String>)> {
     let kept = folder.map(kept_choice).transpose()?.unwrap_or_default();
     let configured = Choice::configured(&project.file, &project.environment, &project.git.root);
-    let choice = flags.clone().or(kept).or(configured);
+    let named = flags.clone().or(kept).or(configured);
+    let (choice, remark) = named.settled(&project.file, &project.environment)?;
     let (git, fence) = (&project.git, project.file.agent.fence);
     let premises = Premises::new(&project.environment, &git.root, &git.common_dir, &project.workshop, fence);
     let (file, environment) = (&project.file, &project.environment);
     let ground = Ground { file, environment, root: &git.root, premises: &premises };
-    Ok((choice.team(&ground)?, choice))
+    Ok((choice.team(&ground)?, choice, remark))
 }
 
 /// What a run began with. Its script is its own copy: the file may have changed since.

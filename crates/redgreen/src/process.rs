@@ -1,6 +1,7 @@
 //! The one door to other programs: started in a process group of their own, with bounded time and bounded output, and
 //! gone with all their children when they are done or we are.
 
+mod keyboard;
 mod pipes;
 
 use std::ffi::{OsStr, OsString};
@@ -13,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+pub use keyboard::{Typed, typed};
 use pipes::Pipes;
 use redgreen_core::report::Exit;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -73,6 +75,8 @@ pub struct Output {
 pub enum Heard<'a> {
     /// A line of its standard output; of one without end, only its beginning.
     Line { text: &'a [u8], whole: bool },
+    /// Nothing, for a moment: told again and again to who speaks with it, and may have something to say.
+    Silence,
     /// Its time is up, or the user wants to stop: it will be ended.
     Unwanted,
 }
@@ -90,10 +94,15 @@ pub enum Answer {
 /// Whoever listens to a program, and may answer it.
 pub type Listener<'a> = &'a mut dyn FnMut(Heard<'_>) -> Answer;
 
+/// Whoever sees all that a program writes to its standard output, as it comes.
+pub type Watcher<'a> = &'a mut dyn FnMut(&[u8]);
+
 /// What goes on with a program while it runs.
 pub enum Attention<'a> {
     /// Its output is looked at when it is over.
     None,
+    /// Its output is looked at as it comes.
+    Watching(Watcher<'a>),
     /// It is listened to; its input ends with what it was started with.
     Listening(Listener<'a>),
     /// It is spoken with; its input stays open until the listener is done.
@@ -139,6 +148,26 @@ impl Stop {
                 kill_process_group(*group, Signal::KILL).ok();
             }
         }
+    }
+
+    /// The most memory that a program at work ever held, without what it started; absent where the system does not tell.
+    pub fn peak_memory_at_work(&self) -> Option<u64> {
+        let groups = self.0.groups.lock().ok()?;
+        groups.iter().filter_map(|group| memory(&group.as_raw_nonzero().to_string(), "VmHWM:")).max()
+    }
+
+    /// The memory that the programs at work hold now, each with all that is in its process group.
+    pub fn memory_at_work(&self) -> Option<u64> {
+        let groups = self.0.groups.lock().ok()?.clone();
+        let processes = std::fs::read_dir("/proc").ok()?.flatten();
+        let members = processes.filter_map(|entry| {
+            let process = entry.file_name().into_string().ok()?;
+            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+            // Its own name, in parentheses, may hold anything.
+            let group: i32 = stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()?;
+            groups.iter().any(|known| known.as_raw_nonzero().get() == group).then_some(process)
+        });
+        members.filter_map(|process| memory(&process, "VmRSS:")).reduce(u64::saturating_add)
     }
 
     fn working(&self, group: Pid) {
@@ -303,12 +332,32 @@ impl Program {
         Ok(Output { exit, stdout, stderr, cut: stdout_cut || stderr_cut, wall: started.elapsed() })
     }
 
+    /// Gives it our own terminal until it ends, as a person's editor needs it. It stays in our process group: what is
+    /// typed belongs to whoever is in front.
+    pub fn on_the_terminal(&self, deadline: Instant) -> Result<Exit> {
+        let mut child = self.command().spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))?;
+        while Instant::now() < deadline {
+            if let Some(status) = child.try_wait().context("wait for a program")? {
+                return Ok(exit_of(status));
+            }
+            thread::sleep(POLL);
+        }
+        child.kill().and_then(|()| child.wait()).context("end a program")?;
+        Ok(Exit::TimedOut)
+    }
+
     fn spawn(&self, attention: &Attention<'_>) -> Result<Child> {
-        #[expect(clippy::disallowed_methods, reason = "this is the door")]
-        let mut command = std::process::Command::new(&self.name);
-        command.args(&self.args).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut command = self.command();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let silent = self.stdin.is_empty() && !matches!(attention, Attention::Speaking(_));
         command.stdin(if silent { Stdio::null() } else { Stdio::piped() });
+        command.spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))
+    }
+
+    fn command(&self) -> std::process::Command {
+        #[expect(clippy::disallowed_methods, reason = "this is the door")]
+        let mut command = std::process::Command::new(&self.name);
+        command.args(&self.args);
         if self.inherits == Inherits::Nothing {
             command.env_clear();
         }
@@ -322,13 +371,13 @@ impl Program {
                 None => command.env_remove(name),
             };
         }
-        command.spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))
+        command
     }
 }
 
 /// The most memory this process ever held; absent where the system does not tell.
 pub fn peak_memory_bytes() -> Option<u64> {
-    memory("VmHWM:")
+    memory("self", "VmHWM:")
 }
 
 /// The time that processors worked for us, or for programs of ours that have ended, in hundredths of a second; absent
@@ -352,18 +401,30 @@ pub enum Whose {
     Children,
 }
 
-/// How much more memory than before this process held at most while it did some work.
-pub fn peak_memory_during(work: impl FnOnce()) -> Option<u64> {
-    // Linux then counts the peak from here on.
-    let counts = std::fs::write("/proc/self/clear_refs", "5").is_ok();
-    let before = memory("VmRSS:");
-    work();
-    let peak = memory("VmHWM:").filter(|_| counts);
-    Some(peak?.saturating_sub(before?))
+/// From here on the peak is counted anew; whether the system does so.
+pub fn peak_memory_restart() -> bool {
+    std::fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-fn memory(name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+/// How much more memory than before this process held at most while it did some work.
+pub fn peak_memory_during(work: impl FnOnce()) -> Option<Peak> {
+    let counts = peak_memory_restart();
+    let before = memory("self", "VmRSS:");
+    work();
+    let whole = memory("self", "VmHWM:").filter(|_| counts)?;
+    Some(Peak { more: whole.saturating_sub(before?), whole })
+}
+
+/// The most memory that was held at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peak {
+    /// Than before.
+    pub more: u64,
+    pub whole: u64,
+}
+
+fn memory(process: &str, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes << 10)
@@ -402,11 +463,7 @@ fn attend(
 ) -> Result<(Option<ExitStatus>, Exit)> {
     let group = Pid::from_child(child);
     if let Some(status) = until_ended(child, pipes, deadline, &|| stop.requested())? {
-        let exit = match (status.code(), status.signal()) {
-            (Some(code), _) => Exit::Code(code),
-            (None, signal) => Exit::Signal(signal.unwrap_or_default()),
-        };
-        return Ok((Some(status), exit));
+        return Ok((Some(status), exit_of(status)));
     }
     let exit = if Instant::now() >= deadline { Exit::TimedOut } else { Exit::Signal(Signal::TERM.as_raw()) };
     pipes.tell(Heard::Unwanted);
@@ -420,6 +477,13 @@ fn attend(
         }
     }
     Ok((None, exit))
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    }
 }
 
 /// `None` when the program has not ended by the deadline, or when it is no longer wanted.
@@ -445,6 +509,9 @@ fn until_ended(
             nap = (2 * nap).min(POLL);
         } else {
             pipes.serve(POLL.min(left));
+            if pipes.are_spoken_through() {
+                pipes.tell(Heard::Silence);
+            }
         }
     }
 }

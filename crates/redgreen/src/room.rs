@@ -203,6 +203,12 @@ impl Room {
         self.place.join("tmp")
     }
 
+    /// Its folders beside the tree, and what they are called in it.
+    pub fn folders(&self) -> Vec<(PathBuf, &'static str)> {
+        let own = [(self.place.join("home"), "$HOME"), (self.scratch(), "$TMPDIR")];
+        own.into_iter().chain(self.build().map(|build| (build.to_owned(), "$CARGO_TARGET_DIR"))).collect()
+    }
+
     pub fn build(&self) -> Option<&Path> {
         self.surroundings.build.as_deref()
     }

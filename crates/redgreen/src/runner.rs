@@ -16,6 +16,7 @@ use redgreen_core::framework::command::Command;
 use redgreen_core::framework::facts::Facts;
 use redgreen_core::framework::invoke::{Selection, Unable};
 use redgreen_core::framework::{self, FRAMEWORKS, Found, Framework, How};
+use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Outcome, Report};
 
 use crate::config;
@@ -287,6 +288,7 @@ impl Suite {
             let Some(mut ran) = ran else { continue };
             ran.report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             ran.report = found.outward(ran.report);
+            ran.report.without(&run.places()?);
             ran.listed = ran.listed.iter().map(|id| found.outward_id(id)).collect();
             ran.coverage = ran.coverage.map(|coverage| found.outward_lines(coverage));
             all.push(ran);
@@ -339,6 +341,15 @@ impl Run<'_> {
         report.command = invocation.shown;
         report.output_tail = tail(&performed.words);
         Ok(Some(Ran { report, listed, coverage: performed.coverage }))
+    }
+
+    /// The folders that nobody is told of, by the names they have for whoever runs the tests.
+    fn places(&self) -> Result<Places> {
+        let root = self.place.folder();
+        let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let places = Places::of([text(root)?.as_str(), &text(&real)?]).and(&text(self.scratch)?, "…");
+        let Place::Room(room, _) = self.place else { return Ok(places) };
+        room.folders().into_iter().try_fold(places, |places, (folder, name)| Ok(places.and(&text(&folder)?, name)))
     }
 
     /// A program in a scrubbed environment; what it needs is added by the caller, afterwards.

@@ -25,8 +25,9 @@ use crate::process::{Attention, Limits, Output, Program, Stop};
 
 pub use fenced::{SUBCOMMAND, main as fenced_main};
 
-/// How long one try of one means may take; it takes a few milliseconds where it works.
-const PROBE: Limits = Limits { wall: Duration::from_secs(5), output_bytes_max: 4 << 10 };
+/// How long one try of one means may take. It takes a few milliseconds where it works; on a machine with fifty runs at
+/// once it takes seconds, and a fence must not become a weaker one by that.
+const PROBE: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 4 << 10 };
 /// Where the system keeps its programs. Not PATH: a fence is no place for a stranger's `unshare`.
 const SYSTEM_FOLDERS: &[&str] = &["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin"];
 

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::change::{Change, Class, Kind};
 use redgreen_core::control::reworked::{Reworked, reworked};
-use redgreen_core::control::{Control, Material, Tree};
+use redgreen_core::control::{self, Control, Material, Tree};
 use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::command::Command;
 use redgreen_core::framework::invoke::Selection;
@@ -217,6 +217,13 @@ impl<'a> Court<'a> {
             let material = reading.material(&change, &after, &targets);
             let scene = Scene { charge, material: &material, options: &options };
             self.try_examples(scene, &mut verdict)?;
+            let wrong = match charge.phase {
+                Phase::Red => control::wrong_reasons(&material),
+                Phase::Green | Phase::Refactor | Phase::Plan | Phase::Complete => Vec::new(),
+            };
+            if !wrong.is_empty() {
+                verdict = and_refused(verdict, wrong);
+            }
             match charge.phase {
                 _ if verdict.decision != Decision::Accepted => {}
                 Phase::Refactor => self.compare(scene, &reworked, &mut verdict)?,

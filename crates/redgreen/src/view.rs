@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-pub use live::Live;
+pub use live::{Live, LiveV1};
 pub use progress::{moment, notice_line};
 pub use words::{POLICY, block, brief, clip, cost, count, date, next_line, outcome, title};
 

@@ -11,7 +11,7 @@ macro_rules! sample {
 
 fn plan(strategy: Strategy, mode: Option<&str>) -> Plan {
     let (folder, prompt) = ("/project".to_owned(), Some("Write hello.py".to_owned()));
-    Plan { folder, prompt, strategy, mode: mode.map(str::to_owned) }
+    Plan { folder, prompt, strategy, mode: mode.map(str::to_owned), offers: Offers::default() }
 }
 
 /// Plays what an agent said; gives back the methods that were sent and the client.
@@ -146,4 +146,34 @@ fn only_a_turn_under_way_can_be_cancelled() {
         client.heard(line);
     }
     assert!(client.cancel().contains("session/cancel"));
+    assert!(client.heard(r#"{"id":3,"result":{"stopReason":"cancelled"}}"#).over);
+    assert!(matches!(client.end(Exit::TimedOut, ""), Turn::Failed { failure: Failure::Timeout, .. }));
+}
+
+#[test]
+fn what_is_offered_is_announced_and_handed_on() {
+    let read = r#"{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"path":"/project/a.py"}}"#;
+    for (offers, announced) in [(Offers::Nothing, false), (Offers::FilesAndTerminals, true)] {
+        let mut client = Client::new(Plan { offers, ..plan(Strategy::New, None) });
+        let greeting: Value = serde_json::from_str(&client.begin()).unwrap();
+        let expected =
+            json!({ "fs": { "readTextFile": announced, "writeTextFile": announced }, "terminal": announced });
+        assert_eq!(greeting["params"]["clientCapabilities"], expected);
+        let next = client.heard(read);
+        assert_eq!((next.asked.is_some(), next.send.contains("-32601")), (announced, !announced), "{next:?}");
+    }
+}
+
+#[test]
+fn who_asks_with_a_message_without_end_is_answered() {
+    let mut client = Client::new(plan(Strategy::New, None));
+    for (beginning, id) in [
+        (r#"{"jsonrpc":"2.0","id":"x","method":"fs/write_text_file","params":{"content":"aaa"#, "\"id\":\"x\""),
+        (r#"{"id" : 12, "method":"fs/write_text_file", "params" : {"id": 3, "content":"aaa"#, "\"id\":12,"),
+        (r#"{"method":"session/update","params":{"id": 3, "content":"aaa"#, ""),
+        ("xxxx", ""),
+    ] {
+        let sent = client.heard_in_part(beginning).send;
+        assert!(sent.contains(id) && sent.is_empty() == id.is_empty(), "{beginning}: {sent}");
+    }
 }

@@ -19,25 +19,46 @@ pub struct Block {
 
 /// Every marked file of an answer, in order. A marker without a fence, or a fence that does not end, is no file.
 pub fn blocks(answer: &str) -> Vec<Block> {
+    let marked =
+        fences(answer).into_iter().filter_map(|fence| Some(Block { path: fence.path?, content: fence.content }));
+    marked.take(BLOCKS_MAX).collect()
+}
+
+/// The one fence of an answer that names no file; of several nobody can tell which is meant.
+pub fn only_fence(answer: &str) -> Option<String> {
+    let mut fences = fences(answer).into_iter();
+    fences.next().filter(|fence| fence.path.is_none() && fences.next().is_none()).map(|fence| fence.content)
+}
+
+struct Fence {
+    path: Option<String>,
+    content: String,
+}
+
+/// The fences of an answer that have content and an end.
+fn fences(answer: &str) -> Vec<Fence> {
     let mut found = Vec::new();
-    let mut lines = answer.lines().peekable();
+    let mut path = None;
+    let mut lines = answer.lines();
     while let Some(line) = lines.next() {
-        let Some(path) = marker(line) else { continue };
-        while lines.next_if(|line| line.trim().is_empty()).is_some() {}
-        let Some(fence) = lines.peek().and_then(|line| fence(line)) else { continue };
-        lines.next();
-        let mut content = String::new();
-        let mut closed = false;
-        for line in lines.by_ref() {
-            if line.trim_end() == fence {
-                closed = true;
-                break;
+        if let Some(named) = marker(line) {
+            path = Some(named);
+        } else if let Some(end) = fence(line) {
+            let mut content = String::new();
+            let closed = lines.by_ref().any(|line| {
+                let ends = line.trim_end() == end;
+                if !ends {
+                    content.push_str(line);
+                    content.push('\n');
+                }
+                ends
+            });
+            let path = path.take();
+            if closed && !content.trim().is_empty() {
+                found.push(Fence { path, content });
             }
-            content.push_str(line);
-            content.push('\n');
-        }
-        if closed && !content.trim().is_empty() && found.len() < BLOCKS_MAX {
-            found.push(Block { path, content });
+        } else if !line.trim().is_empty() {
+            path = None;
         }
     }
     found

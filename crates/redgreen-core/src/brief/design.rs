@@ -36,7 +36,7 @@ mod tests {
             ("---\nplain words\n", "Issue 87: plain words"),
             ("", "Issue 87: docs/lld.md"),
         ] {
-            let design = Document { path: "docs/lld.md".to_owned(), text: text.to_owned() };
+            let design = Document { path: "docs/lld.md".to_owned(), text: text.to_owned(), ..Document::default() };
             assert_eq!(brief(" #87 ", design, Vec::new()).request, request, "{text:?}");
         }
     }

@@ -147,7 +147,7 @@ fn execution(reader: &mut Reader, root: &Node, brief: &mut Brief) {
         reader.fault(node, "expected at least two ids in resume_from: merge_fork goes on from several");
     }
     let method = brief.execution.as_ref().map(|execution| execution.method).unwrap_or_default();
-    brief.execution = Some(Execution { method, id, strategy, resume_from });
+    brief.execution = Some(Execution { method, id, strategy, resume_from, ..Execution::default() });
 }
 
 /// Command lines are run; what else the criteria say is for the agents to read.

@@ -44,7 +44,7 @@ def near(value):
     elif isinstance(value, (int, float)):
         yield from (value + 1, value - 1, -value, value * 2, value * 10, 0)
     elif isinstance(value, str):
-        yield from (value * 2, value.upper(), value.lower(), value[::-1], value[:1], "", " " + value)
+        yield from (value * 2, value.upper(), value.lower(), value[::-1], value[:1], "", " " + value, value.replace(" ", "\t"), value + "\n")
     elif isinstance(value, list):
         yield from (value * 2, value[::-1], value[:1], [])
 
@@ -87,8 +87,12 @@ def main():
             function = getattr(loaded, function_name, None)
             if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
                 continue
+            least = wanted(function)
             tuples = [found for called, text in module["calls"] if called == function_name for found in read("(" + text + ",)")]
-            if wanted(function) == 1:
+            if least is not None:
+                # What a parameter is when nobody gives it is behaviour as well.
+                tuples += [one[:count] for one in tuples for count in range(least, len(one))]
+            if least == 1:
                 # Where the tests show what kind of value it takes, others say nothing.
                 kinds = {type(arguments[0]) for arguments in tuples if arguments}
                 tuples += [(value,) for value in values if not kinds or type(value) in kinds]

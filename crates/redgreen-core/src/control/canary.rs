@@ -24,9 +24,13 @@ pub(super) fn of(language: Language, path: &str, source: &str) -> Option<String>
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             let has = |word: &str| source.contains(word);
             let test = if has("test(") { "test" } else { "it" };
-            let (fails, passes) = match has("expect(") {
-                true => ("expect(1).toBe(2);", "expect(1).toBe(1);"),
-                false => ("throw new Error(\"canary\");", ""),
+            // In the file's own words: what was bent may be one of them.
+            let own = ["equal", "strictEqual", "deepEqual", "deepStrictEqual"];
+            let own = own.iter().find(|name| has(&format!("assert.{name}(")));
+            let (fails, passes) = match own {
+                _ if has("expect(") => ("expect(1).toBe(2);".to_owned(), "expect(1).toBe(1);".to_owned()),
+                Some(name) => (format!("assert.{name}(1, 2);"), format!("assert.{name}(1, 1);")),
+                None => ("throw new Error(\"canary\");".to_owned(), String::new()),
             };
             has(&format!("{test}(")).then(|| {
                 format!("\n{test}(\"{NAME}\", () => {{ {fails} }});\n{test}(\"{SOUND}\", () => {{ {passes} }});\n")

@@ -7,7 +7,7 @@ use super::{About, Control, Material, Question, Tree, selection};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::report::{Outcome, Report};
-use crate::syntax::{self, Item, ItemChange, Language, Weakness};
+use crate::syntax::{self, Item, ItemChange, ItemKind, Language, Weakness};
 use crate::verdict::{Code, Reason};
 
 /// Faults that old and new tests are compared by.
@@ -171,7 +171,14 @@ impl Names {
             let twin = new.iter().filter(is_new).find(|new| new.body_hash == name.body_hash)?;
             Some((name.name.clone(), twin.name.clone()))
         };
-        let renamed: Vec<(String, String)> = lost.iter().filter_map(twin).collect();
+        let mut renamed: Vec<(String, String)> = lost.iter().filter_map(twin).collect();
+        // Code that was reworked under a new name has no twin; tests that differ by the name alone tell it.
+        for name in &lost {
+            let told = new.iter().filter(is_new).find(|fresh| only_renames(material, &name.name, &fresh.name));
+            if let Some(fresh) = told.filter(|_| !renamed.iter().any(|(known, _)| *known == name.name)) {
+                renamed.push((name.name.clone(), fresh.name.clone()));
+            }
+        }
         let gone = lost.into_iter().filter(|name| !renamed.iter().any(|(old, _)| *old == name.name)).cloned().collect();
         Self { gone, renamed, kept }
     }
@@ -188,6 +195,17 @@ impl Names {
         }
         self.gone.iter().filter(|name| syntax::mentions(test, &name.name)).min_by_key(|name| name.private)
     }
+}
+
+/// Whether some test file is what it was, but for that name.
+fn only_renames(material: &Material<'_>, old: &str, new: &str) -> bool {
+    let tests = material.change.paths.iter().filter(|changed| changed.class == Class::Test);
+    tests.into_iter().any(|changed| {
+        let (before, now) = ((material.before)(&changed.path), (material.now)(&changed.path));
+        before
+            .zip(now)
+            .is_some_and(|(before, now)| syntax::mentions(&before, old) && syntax::renamed(&before, old, new) == now)
+    })
 }
 
 /// The code that the reworked tests are about, with one fault each.
@@ -275,7 +293,14 @@ fn choice(files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Selection 
         let source = read(file).unwrap_or_default();
         syntax::items(Language::of_path(file), file, &source).iter().any(|item| item.is_test)
     };
-    if files.iter().all(has_tests) { selection(files, &[]) } else { Selection::All }
+    // Examples in documentation cannot be chosen by their file.
+    let documented = |file: &String| {
+        let source = read(file).unwrap_or_default();
+        let items = syntax::items(Language::of_path(file), file, &source);
+        items.iter().any(|item| item.kind == ItemKind::DocTest)
+    };
+    let choosable = files.iter().all(has_tests) && !files.iter().any(documented);
+    if choosable { selection(files, &[]) } else { Selection::All }
 }
 
 /// Whether tests and code stand in the same file.
@@ -283,12 +308,17 @@ fn holds_code(material: &Material<'_>, path: &str) -> bool {
     material.change.paths.iter().any(|changed| changed.path == path && changed.class == Class::Mixed)
 }
 
+/// Whether no test says anything against the code; that none was run says nothing.
+pub fn is_silent(report: &Report) -> bool {
+    matches!(report.outcome, Outcome::Passed | Outcome::NoTests | Outcome::Skipped)
+}
+
 impl Comparison {
     /// Whether the new tests miss what the old ones noticed.
     pub fn weigh(&self, old: &Report, new: &Report) -> Option<Reason> {
         // A busy machine is slow as well: only what a test says counts.
-        let noticed = !matches!(old.outcome, Outcome::Passed | Outcome::TimedOut);
-        let missed = noticed && new.outcome == Outcome::Passed;
+        let noticed = !is_silent(old) && old.outcome != Outcome::TimedOut;
+        let missed = noticed && is_silent(new);
         missed.then(|| {
             let sentence = format!("the tests of before notice {}, those of now do not", self.new.what);
             Reason::new(Code::RefactorTestsWeakened, sentence)

@@ -29,6 +29,9 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
             let mut paths = syntax::resolve(language, &file, &import, project);
             if paths.is_empty() {
                 paths = planned(language, &file, &import, material);
+                if paths.iter().any(|path| is_slip(path, &import, material)) {
+                    paths.clear();
+                }
             }
             for path in paths {
                 if is_test(material, &path) {
@@ -66,6 +69,57 @@ fn everything(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)
         all.push((path.clone(), format!("{text}\n_record(\"loaded\")\n")));
     }
     all
+}
+
+/// Whether a test file imports anything of the project, or may get at it in another way.
+pub(super) fn reaches(material: &Material<'_>, file: &str) -> bool {
+    const WAYS: [&str; 19] = [
+        "read_text",
+        "read_bytes",
+        "subprocess",
+        "Popen",
+        "os.system",
+        "runpy",
+        "import_module",
+        "__import__",
+        "open(",
+        "child_process",
+        "spawn",
+        "exec",
+        "fetch(",
+        "import(",
+        "include!",
+        "readFile",
+        "Worker(",
+        "Command",
+        "CARGO_BIN_EXE",
+    ];
+    let project = Project { paths: material.paths, packages: material.packages };
+    let source = (material.now)(file).unwrap_or_default();
+    let language = Language::of_path(file);
+    let own = |import: &Import| {
+        !syntax::resolve(language, file, import, project).is_empty()
+            || !planned(language, file, import, material).is_empty()
+    };
+    let crates = material.packages.iter().map(|package| format!("{}::", package.name.replace('-', "_")));
+    WAYS.iter().any(|way| source.contains(way))
+        || crates.into_iter().any(|name| source.contains(&name))
+        || syntax::imports(language, &source).iter().any(own)
+}
+
+/// Whether a test file starts the project as a program: `python -m shop`, or a file of it.
+pub(super) fn starts(material: &Material<'_>, file: &str) -> bool {
+    const STARTERS: [&str; 5] = ["subprocess", "Popen", "os.system", "runpy", "pexpect"];
+    let source = (material.now)(file).unwrap_or_default();
+    let values = syntax::written_values(Language::of_path(file), &source);
+    let words: Vec<&str> = values.iter().map(|value| value.trim_matches(['"', '\'', 'f', 'r'])).collect();
+    let is_own = |word: &str| {
+        let first = word.split(['.', '/']).next().unwrap_or_default();
+        !first.is_empty() && is_part(first, material) && !is_python_library(first)
+    };
+    let as_module = words.windows(2).any(|pair| matches!(pair, ["-m", module] if is_own(module)));
+    let as_file = words.iter().any(|word| material.paths.iter().any(|path| path == word));
+    STARTERS.iter().any(|starter| source.contains(starter)) && (as_module || as_file)
 }
 
 pub(super) fn is_test(material: &Material<'_>, path: &str) -> bool {
@@ -121,6 +175,45 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
     }
     let places = roots.iter().filter(|root| root.is_empty() || is_folder(root));
     places.map(|root| join(root, &format!("{below}.py"))).collect()
+}
+
+/// Whether the path is that of a module that is there, but for one letter, and all that is asked of it is there: nobody
+/// means to write it.
+fn is_slip(path: &str, import: &Import, material: &Material<'_>) -> bool {
+    let asked: Vec<&String> = import.names.iter().filter(|name| !matches!(name.as_str(), "*" | "default")).collect();
+    let spoken = |word: &str| syntax::mentions(material.brief, word);
+    let fresh =
+        path.split(['/', '.']).filter(|part| part.len() > 2).all(|part| !spoken(part) || is_part(part, material));
+    let has_all = |twin: &&String| {
+        let source = (material.now)(twin).unwrap_or_default();
+        asked.iter().all(|name| syntax::mentions(&source, name))
+    };
+    let twins = material.paths.iter().filter(|known| is_near(known, path) && !is_test(material, known));
+    fresh && !asked.is_empty() && twins.into_iter().find(has_all).is_some()
+}
+
+/// Whether a folder or a module of the project has that name.
+fn is_part(name: &str, material: &Material<'_>) -> bool {
+    material.paths.iter().any(|path| path.split(['/', '.']).any(|part| part == name))
+}
+
+/// Whether one letter more, less, another or in another place makes one the other.
+fn is_near(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let rest = |text: &[char], skipped: usize| text.iter().skip(same + skipped).copied().collect::<Vec<char>>();
+    let swapped = || {
+        let (mut head, mut tail) = (rest(&one, 0), rest(&other, 0));
+        tail.truncate(2);
+        head.truncate(2);
+        tail.reverse();
+        head == tail && rest(&one, 2) == rest(&other, 2)
+    };
+    one != other
+        && (rest(&one, 1) == rest(&other, 1)
+            || rest(&one, 0) == rest(&other, 1)
+            || rest(&one, 1) == rest(&other, 0)
+            || swapped())
 }
 
 /// A new module of the project and not a package nobody has: the brief, the name of the test file or of the project

@@ -197,6 +197,9 @@ fn results_belong_to_items() {
         ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - from_roman", None, false),
         ("a.test.ts", "roman > four", "a.test.ts > roman > four", Some("a.test.ts"), true),
         ("a.test.ts", "four", "b.test.ts > four", Some("b.test.ts"), false),
+        ("a.test.ts", "wrap > wraps %j at %i", "a.test.ts > wrap > wraps \"a\" at 5", Some("a.test.ts"), true),
+        ("a.test.ts", "$n minutes > are ${words}", "a.test.ts > 5 minutes > are [five]", Some("a.test.ts"), true),
+        ("a.test.ts", "wraps %j at %i", "a.test.ts > wraps nothing", Some("a.test.ts"), false),
     ] {
         let about = About { file: file.to_owned(), item: item.to_owned() };
         let test = Test { file: known_file.map(str::to_owned), ..Test::new(id, Status::Passed) };
@@ -208,6 +211,7 @@ fn results_belong_to_items() {
 fn stand_ins_are_put_where_a_module_will_be() {
     const NONE: &[&str] = &[];
     const FLAT: &[&str] = &["shop/__init__.py"];
+    const SLUG: &[&str] = &["shop/__init__.py", "shop/slug.py"];
     for (others, test, source, brief, expected) in [
         (FLAT, "tests/test_a.py", "from shop.basket import Basket", "", &["shop/basket.py"][..]),
         (&["src/shop/__init__.py"][..], "tests/test_a.py", "import shop.basket", "", &["src/shop/basket.py"]),
@@ -228,8 +232,12 @@ fn stand_ins_are_put_where_a_module_will_be() {
         (NONE, "tests/a.test.js", "import { f } from \"../src/a.js\";", "", &["src/a.js"]),
         (NONE, "tests/a.test.ts", "import { f } from \"elsewhere\";", "", &[]),
         (NONE, "tests/a.rs", "use roman::to_roman;", "", &[]),
+        (SLUG, "tests/test_a.py", "from shopp.slug import slug", "Add wrap to shop", &[]),
+        (SLUG, "tests/test_a.py", "from shop.slgu import slug", "", &[]),
+        (SLUG, "tests/test_a.py", "from shop.slugs import many", "", &["shop/slugs.py"]),
+        (SLUG, "tests/test_a.py", "from shop.slugs import slug", "Move it to shop.slugs", &["shop/slugs.py"]),
     ] {
-        let mut now: Vec<(&str, &str)> = others.iter().map(|path| (*path, "")).collect();
+        let mut now: Vec<(&str, &str)> = others.iter().map(|path| (*path, "def slug(): ...\n")).collect();
         now.push((test, source));
         let scene = Scene { now: &now, brief, ..Scene::default() };
         let planned = scene.ask(Phase::Red, |material| {
@@ -498,4 +506,106 @@ fn a_constant_is_looked_at_and_a_function_is_called() {
     ] {
         assert_eq!(is_value(text, "more"), expected, "{text}");
     }
+}
+
+#[test]
+fn a_failure_that_is_only_the_tests_own_is_told() {
+    const HEAD: &str = "from kit import f\n\n\ndef test_a():\n";
+    for (body, line, exception, message, expected) in [
+        ("    f()\n    assert 3 == 4\n", 6, "AssertionError", "assert 3 == 4", Some(Code::RedUnrelatedFailure)),
+        ("    assert f() == wanted\n", 5, "NameError", "name 'wanted' is not defined", Some(Code::RedUnrelatedSymbol)),
+        ("    assert f() == 4\n", 5, "AssertionError", "assert 3 == 4", None),
+        ("    assert f() == 4\n", 5, "NameError", "name 'f' is not defined", None),
+    ] {
+        let source = format!("{HEAD}{body}");
+        let scene =
+            Scene { now: &[("tests/test_a.py", &source)], targets: &["tests/test_a.py::test_a"], ..Scene::default() };
+        let told = scene.ask(Phase::Red, |material| {
+            let mut after = material.after.clone();
+            for test in &mut after.tests {
+                (test.file, test.line) = (Some("tests/test_a.py".to_owned()), Some(line));
+                (test.exception, test.message) = (Some(exception.to_owned()), Some(message.to_owned()));
+            }
+            wrong_reasons(&Material { after: &after, ..*material })
+        });
+        assert_eq!(told.first().map(|reason| reason.code), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_test_of_nothing_but_itself_is_told() {
+    const OWN: &str = "import unittest\n\n\ndef even(n):\n    return n\n\n\nclass T(unittest.TestCase):\n    \
+                       def test_a(self):\n        self.assertTrue(even(2))\n        self.assertFalse(even(3))\n";
+    let imports = OWN.replace("import unittest", "import unittest\nfrom even import even");
+    let starts = OWN.replace("return n", "return subprocess.run(n)");
+    let none = Some(Code::RedNoCall);
+    for (now, expected) in [
+        (&[("test_a.py", OWN)][..], none),
+        (&[("test_a.py", OWN), ("README.md", "")], none),
+        (&[("test_a.py", &imports)], None),
+        (&[("test_a.py", &starts)], None),
+        (&[("test_a.py", OWN), ("conftest.py", "import even\n")], None),
+        // There it is tried, with code that does nothing.
+        (&[("test_a.py", OWN), ("even.py", "")], None),
+    ] {
+        let scene = Scene { now, targets: &["test_a.py::T::test_a"], ..Scene::default() };
+        let told = scene.ask(Phase::Red, |material| {
+            let mut after = material.after.clone();
+            for test in &mut after.tests {
+                (test.file, test.line) = (Some("test_a.py".to_owned()), Some(11));
+            }
+            wrong_reasons(&Material { after: &after, ..*material })
+        });
+        assert_eq!(told.first().map(|reason| reason.code), expected, "{now:?}");
+    }
+}
+
+#[test]
+fn what_is_new_in_a_refactoring_is_used() {
+    const OLD: (&str, &str) = ("kit/a.py", "def f(n):\n    return n + 1\n");
+    for (now, expected) in [
+        (&[("kit/a.py", "def f(n):\n    return g(n)\n\n\ndef g(n):\n    return n + 1\n")][..], None),
+        (&[("kit/a.py", "def f(n):\n    return n + 1\n\n\ndef g(n):\n    return n + 2\n")], Some("g")),
+        (&[("kit/a.py", "def f(n):\n    return n + 1\n\n\ndef _g(n):\n    return n + 2\n")], None),
+        (&[("kit/a.py", "def add(n):\n    return n + 1\n")], None),
+        (&[OLD, ("kit/b.py", "class B:\n    def go(self):\n        pass\n")], Some("B")),
+    ] {
+        let scene = Scene { before: &[OLD], now, ..Scene::default() };
+        let told = scene.ask(Phase::Refactor, new_features);
+        let named = told.first().and_then(|reason| reason.sentence.split('`').nth(1).map(str::to_owned));
+        assert_eq!(named.as_deref(), expected, "{now:?}");
+    }
+}
+
+#[test]
+fn code_that_is_built_is_asked_by_a_test_of_ours() {
+    for (path, old, new, test, source, place, part) in [
+        (
+            "src/roman.rs",
+            "pub fn add(a: &str, n: u32) -> u32 { n }\n",
+            "pub fn add(a: &str, n: u32) -> u32 { n + 0 }\n",
+            "tests/roman.rs",
+            "use roman::roman::add;\n#[test]\nfn a() {\n    assert_eq!(add(\"a b\", 3), 3);\n}\n",
+            "tests/redgreen_recital.rs",
+            "told(\"roman::roman::add(\\\"a b\\\", 4)\", || roman::roman::add(\"a b\", 4));",
+        ),
+        (
+            "src/a.ts",
+            "export function add(a: number) { return a; }\n",
+            "export function add(a: number) { return a + 0; }\n",
+            "test/a.test.ts",
+            "import { it } from 'vitest';\nimport { add } from '../src/a';\nit('a', () => expect(add(3)).toBe(3));\n",
+            "test/redgreen_recital.test.ts",
+            "recite(subject, \"src/a.ts\", [\"add\"], [[\"add\", [3]]], []));",
+        ),
+    ] {
+        let scene =
+            Scene { before: &[(path, old), (test, source)], now: &[(path, new), (test, source)], ..Scene::default() };
+        let told = scene.ask(Phase::Refactor, recital::recitals);
+        let (laid, text) = &told.first().unwrap().edits[0];
+        assert_eq!(laid, place);
+        assert!(text.contains(part), "{text}");
+    }
+    let said = recital::said("[\"f(1)\", \"2\"]\nnoise\n");
+    assert_eq!(said.answers.get("f(1)").map(String::as_str), Some("2"));
 }

@@ -6,6 +6,7 @@
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
+use super::java::listing::Chosen;
 use super::{Framework, How, Process, file_name, java};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, junit};
@@ -51,16 +52,19 @@ const SCRIPTS: &[&str] = &["build.gradle", "build.gradle.kts"];
 /// What JaCoCo writes where the project has it; it would add to the counts of an older run.
 const LINES: &str = "**/build/reports/jacoco/**/*.xml";
 const COUNTS: &str = "**/build/jacoco/*.exec";
-/// By itself JaCoCo's plugin writes no XML. How it is told to has changed its name with Gradle 7.
+/// By itself JaCoCo's plugin writes no XML. Where it is told too early, it overrules; how it is told has changed its name
+/// with Gradle 7.
 const WITH_XML: Injected = Injected {
     path: "xml.gradle",
-    text: "allprojects { tasks.withType(JacocoReport) {
-  reports { if (xml.hasProperty('required')) { xml.required = true } else { xml.enabled = true } }
-} }
+    text: "gradle.projectsEvaluated { rootProject.allprojects { tasks.withType(JacocoReport) { report ->
+  def xml = report.reports.xml
+  if (xml.hasProperty('required')) { xml.required = true } else { xml.enabled = true }
+} } }
 ",
 };
 /// With these in it a build says which tests the task `test` runs; without, all that are there.
 const CHOOSES: &[&str] = &["filter", "include ", "include(", "exclude", "Tags", "Categories", "srcDir", "enabled"];
+const CHOSEN: Chosen = Chosen { builds: &["**/build.gradle", "**/build.gradle.kts"], words: CHOOSES, is_run: |_| true };
 
 fn detect(folder: &Folder) -> Evidence {
     let names = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
@@ -83,7 +87,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::List if CHOOSES.iter().any(|words| says(words)) => {
             return Err(Unable::Unsupported("the build chooses the tests, which their sources do not tell"));
         }
-        Selection::List => return Ok(java::listing::invocation()),
+        Selection::List => return Ok(java::listing::invocation(&CHOSEN)),
         Selection::Coverage if !says("jacoco") => {
             return Err(Unable::Unsupported("no coverage tool: the build does not apply the plugin jacoco"));
         }
@@ -108,7 +112,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 }
 
 fn list(captured: &Captured) -> Vec<String> {
-    java::listing::list(captured, |_| true)
+    java::listing::list(captured, &CHOSEN)
 }
 
 /// The rounds of one method are run together.

@@ -4,6 +4,7 @@
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
+use super::java::listing::Chosen;
 use super::{Framework, How, Process, file_name, java};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, junit};
@@ -50,6 +51,7 @@ const LINES: &str = "**/target/site/jacoco/jacoco.xml";
 const COUNTS: &str = "**/target/jacoco.exec";
 /// With these in it a pom.xml says which tests surefire runs; without, the names of classes do.
 const CHOOSES: &[&str] = &["<include", "<exclude", "<groups>", "<excludedGroups>", "<testSourceDirectory>", "<skip"];
+const CHOSEN: Chosen = Chosen { builds: &["**/pom.xml"], words: CHOOSES, is_run };
 
 fn detect(folder: &Folder) -> Evidence {
     let says = |words: &str| folder.says("pom.xml", words);
@@ -76,7 +78,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::List if CHOOSES.iter().any(|words| facts.folder.says("pom.xml", words)) => {
             return Err(Unable::Unsupported("the pom.xml chooses the tests, which their sources do not tell"));
         }
-        Selection::List => return Ok(java::listing::invocation()),
+        Selection::List => return Ok(java::listing::invocation(&CHOSEN)),
         Selection::Coverage if !facts.folder.says("pom.xml", JACOCO) => {
             return Err(Unable::Unsupported("no coverage tool: the pom.xml does not name jacoco-maven-plugin"));
         }
@@ -104,7 +106,7 @@ fn is_run(class: &str) -> bool {
 }
 
 fn list(captured: &Captured) -> Vec<String> {
-    java::listing::list(captured, is_run)
+    java::listing::list(captured, &CHOSEN)
 }
 
 /// The rounds of one method are run together: a repeated one is `adds[1]` to JUnit 4 and `adds` to JUnit 5.

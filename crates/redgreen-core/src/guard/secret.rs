@@ -1,7 +1,7 @@
 //! Credentials in a text. The rules follow the default rules of gitleaks (<https://github.com/gitleaks/gitleaks>,
 //! MIT licence, © Zachary Rice): a token's own form decides. Entropy alone never does: it is a hint for a person.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::{Regex, RegexSet};
 
@@ -68,16 +68,21 @@ const RULES: &[(&str, &str)] = &[
     ),
 ];
 
-struct Rules {
-    any: RegexSet,
-    each: Vec<Regex>,
-}
+/// Which rules a text concerns. A pattern that does not compile fails a test.
+static ANY: LazyLock<RegexSet> =
+    LazyLock::new(|| RegexSet::new(RULES.iter().map(|(_, form)| form)).unwrap_or_else(|_| RegexSet::empty()));
 
-/// A pattern that does not compile is left out here, and fails a test.
-static COMPILED: LazyLock<Rules> = LazyLock::new(|| Rules {
-    any: RegexSet::new(RULES.iter().map(|(_, form)| form)).unwrap_or_else(|_| RegexSet::empty()),
-    each: RULES.iter().filter_map(|(_, form)| Regex::new(form).ok()).collect(),
-});
+/// Each rule by itself, as soon as a text concerns it: all together they take megabytes, and most texts have no secret.
+static EACH: [OnceLock<Option<Regex>>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
+
+/// The rules that find something in a text.
+fn concerned(text: &str) -> impl Iterator<Item = (&'static str, &'static Regex)> {
+    ANY.matches(text).into_iter().filter_map(|index| {
+        let (rule, form) = RULES.get(index)?;
+        let known = EACH.get(index)?.get_or_init(|| Regex::new(form).ok());
+        Some((*rule, known.as_ref()?))
+    })
+}
 
 /// Where something was found, and by which rule; never the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,8 +95,7 @@ pub struct Found {
 /// Every credential in a text, by its own form.
 pub fn find(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
-    for index in COMPILED.any.matches(text) {
-        let (Some((rule, _)), Some(form)) = (RULES.get(index), COMPILED.each.get(index)) else { continue };
+    for (rule, form) in concerned(text) {
         for hit in form.find_iter(text).take(FOUND_MAX) {
             if !line_around(text, hit.start()).contains(ALLOWED) {
                 found.push(Found { rule, line: line_number(text, hit.start()) });
@@ -106,9 +110,8 @@ pub fn find(text: &str) -> Vec<Found> {
 /// The text with `mark` in the place of every credential. The frame of a private key stays: it says where the key ends.
 pub fn cut(text: &str, mark: &str) -> String {
     let mut spans: Vec<(usize, usize)> = Vec::new();
-    for index in COMPILED.any.matches(text) {
-        let (Some((rule, _)), Some(form)) = (RULES.get(index), COMPILED.each.get(index)) else { continue };
-        if *rule != FRAME {
+    for (rule, form) in concerned(text) {
+        if rule != FRAME {
             spans.extend(form.find_iter(text).map(|hit| (hit.start(), hit.end())));
         }
     }
@@ -175,7 +178,7 @@ mod tests {
         for (name, form) in RULES {
             assert!(Regex::new(form).is_ok(), "{name}");
         }
-        assert_eq!(COMPILED.any.len(), RULES.len());
+        assert_eq!(ANY.len(), RULES.len());
     }
 
     /// Made up here, in pieces: no scanner has to be told that they are examples.

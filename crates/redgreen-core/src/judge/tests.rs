@@ -1,7 +1,7 @@
 //! Rows for every code: what the suite showed before and after, and the ruling.
 //!
 //! A report is a line of words. `+a` passes, `-a` fails (`-a:KeyError` with that exception), `!a` errors, `?a` is
-//! skipped, `xa` fails as expected, `~a` is flaky, `%a` crashed. `load:FILE`, `syntax:FILE` and `broken:FILE` could not
+//! skipped, `xa` fails as expected, `Xa` should and does not, `~a` is flaky, `%a` crashed. `load:FILE`, `syntax:FILE` and `broken:FILE` could not
 //! be loaded (a missing name, bad syntax, anything else). `exit=N`, `cut` (the run did not finish), `hung` (our limit)
 //! and `unstarted` say how it ended; otherwise as an honest runner would. A name without `::` is a test of
 //! `tests/test_a.py`; a pytest name has its file in front, and a cargo name (`roman::…`, `roman/…`) has no known file.
@@ -69,6 +69,7 @@ fn test(word: &str) -> Test {
         "!" => Status::Errored,
         "?" => Status::Skipped,
         "x" => Status::Xfailed,
+        "X" => Status::Xpassed,
         "~" => Status::Flaky,
         "%" => Status::Crashed,
         "o" => Status::TimedOut,
@@ -313,6 +314,7 @@ const REFUSED: &[Row] = &[
     Row(Red, NEW_PY, "+a", "-a -tests/test_n.py::n", "refused red.others_fail"),
     Row(Red, NEW_PY, "+a", "?a -tests/test_n.py::n", "refused red.others_fail"),
     Row(Red, OLD_PY, "+a", "xa -n", "refused red.others_fail"),
+    Row(Red, NEW_PY, "+a", "Xa -tests/test_n.py::n", "refused red.others_fail"),
     Row(Red, NEW_PY, "?a", "-a -tests/test_n.py::n", "refused red.others_fail"),
     Row(Red, OLD_PY, "+a +b", "+b -n", "refused red.tests_vanished"),
     Row(Red, NEW_PY, "+a +b", "+b load:tests/test_n.py", "refused red.tests_vanished"),
@@ -467,6 +469,8 @@ const CONTROLS: &[Code] = &[
     Code::RefactorTestsWeakened,
     Code::RefactorBehaviour,
     Code::RefactorPublicRemoved,
+    Code::RefactorNewFeature,
+    Code::RedUnrelatedFailure,
 ];
 
 #[test]
@@ -547,7 +551,8 @@ fn what_could_not_be_seen_is_carried_on() {
             ("tests/test_a.py::c", Status::Failed)
         ]
     );
-    assert_eq!(carried.load_errors.len(), 1, "what the new test broke is owed");
+    assert_eq!(carried.load_errors.len(), 1, "what the new test broke excuses nothing");
+    assert_eq!(carried.owed[0].file.as_deref(), Some("tests/test_n.py"), "and is told to who has to mend it");
     for (before, after, outcome) in [
         ("+a", "+a -n", Outcome::Passed),
         ("+a -b", "+a -b -n", Outcome::Failed),

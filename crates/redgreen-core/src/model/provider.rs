@@ -67,9 +67,9 @@ pub const PROVIDERS: &[Known] = &[
         is_local: false,
     },
     local(OLLAMA, "http://127.0.0.1:11434/v1", &[], Some("OLLAMA_HOST")),
-    local("lmstudio", "http://127.0.0.1:1234/v1", &[], None),
-    local("vllm", "http://127.0.0.1:8000/v1", &["VLLM_API_KEY"], None),
-    local("llamacpp", "http://127.0.0.1:8080/v1", &["LLAMA_API_KEY"], None),
+    local("lmstudio", "http://127.0.0.1:1234/v1", &[], Some("LMSTUDIO_BASE_URL")),
+    local("llamacpp", "http://127.0.0.1:8080/v1", &["LLAMA_API_KEY"], Some("LLAMA_BASE_URL")),
+    local("vllm", "http://127.0.0.1:8000/v1", &["VLLM_API_KEY"], Some("VLLM_BASE_URL")),
 ];
 /// The key for an address that is not a provider's own. No provider's key is ever sent to one that a project names.
 pub const OTHER_KEY: &str = "REDGREEN_API_KEY";
@@ -77,6 +77,8 @@ pub const OTHER_KEY: &str = "REDGREEN_API_KEY";
 const OPENAI: &str = "openai";
 const OLLAMA: &str = "ollama";
 const OLLAMA_PORT: u16 = 11434;
+/// Of one server.
+const MODELS_MAX: usize = 100;
 
 const fn local(
     name: &'static str,
@@ -157,11 +159,7 @@ pub fn provider_of(
     if model.is_empty() {
         return Err(NoProvider::NoModel);
     }
-    let base = match known.base_variable.and_then(variable) {
-        Some(host) if known.name == OLLAMA => address(&ollama(&host))?,
-        Some(base) => address(&base)?,
-        None => known.base.to_owned(),
-    };
+    let base = base_of(known, variable)?;
     let wire = wish.wire.unwrap_or(known.wire);
     Ok(Provider {
         name: known.name.to_owned(),
@@ -171,6 +169,38 @@ pub fn provider_of(
         needs_key: !known.is_local,
         dialect: dialect(wire, known.name),
     })
+}
+
+/// Servers that may run on this very machine, and where: whoever moved one to another machine has to name it.
+pub fn here(variable: impl Fn(&str) -> Option<String>) -> Vec<(&'static Known, String)> {
+    let local = PROVIDERS.iter().filter(|known| known.is_local);
+    let placed = local.filter_map(|known| Some((known, base_of(known, &variable).ok()?)));
+    placed.filter(|(_, base)| is_here(base)).collect()
+}
+
+/// The models in a server's answer to `GET /models` that one can talk to.
+pub fn talkers(answer: &str) -> Vec<String> {
+    const MUTE: [&str; 4] = ["embed", "rerank", "whisper", "tts"];
+    let Ok(answer) = serde_json::from_str::<serde_json::Value>(answer) else { return Vec::new() };
+    let listed = answer.get("data").and_then(serde_json::Value::as_array).into_iter().flatten();
+    let names = listed.filter_map(|model| model.get("id")?.as_str()).map(str::trim);
+    let talks = |name: &&str| !name.is_empty() && !MUTE.iter().any(|mute| name.to_lowercase().contains(mute));
+    names.filter(talks).take(MODELS_MAX).map(str::to_owned).collect()
+}
+
+fn base_of(known: &Known, variable: impl Fn(&str) -> Option<String>) -> Result<String, NoProvider> {
+    match known.base_variable.and_then(variable) {
+        Some(host) if known.name == OLLAMA => address(&ollama(&host)),
+        Some(base) => address(&base),
+        None => Ok(known.base.to_owned()),
+    }
+}
+
+fn is_here(base: &str) -> bool {
+    let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
+    let host = rest.split('/').next().unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    name == "localhost" || name == "[::1]" || name.parse::<std::net::Ipv4Addr>().is_ok_and(|host| host.is_loopback())
 }
 
 /// A server that only its address tells of.
@@ -312,6 +342,38 @@ mod tests {
                 Err(error) => error.to_string(),
             };
             assert_eq!(seen, expected, "{wish:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_server_on_this_machine_is_here() {
+        for (base, expected) in [
+            ("http://127.0.0.1:11434/v1", true),
+            ("http://localhost:1234", true),
+            ("http://[::1]:8080/v1", true),
+            ("http://127.1.2.3", true),
+            ("http://127.example.com", false),
+            ("http://localhost.example.com:1", false),
+            ("https://box:11434/v1", false),
+        ] {
+            assert_eq!(is_here(base), expected, "{base}");
+        }
+        let names = |value: &str| -> Vec<&str> {
+            here(|_| Some(value.to_owned())).iter().map(|(known, _)| known.name).collect()
+        };
+        assert_eq!(names("http://127.0.0.1:1"), ["ollama", "lmstudio", "llamacpp", "vllm"]);
+        assert_eq!(names("http://box:1"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_models_list_is_one_or_nothing() {
+        for (answer, expected) in [
+            (r#"{"data":[{"id":"qwen"},{"id":"nomic-embed-text"},{"id":" "},{}]}"#, &["qwen"][..]),
+            (r#"{"data":{}}"#, &[]),
+            ("<html>", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(talkers(answer), expected, "{answer}");
         }
     }
 

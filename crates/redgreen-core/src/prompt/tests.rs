@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::agent::Trouble;
-use crate::brief::TestCase;
+use crate::brief::{Brief, Case, Door, TestCase};
 use crate::phase::Phase;
 
-fn assignment(role: Role) -> Assignment {
+pub(super) fn assignment(role: Role) -> Assignment {
     Assignment {
         role,
         phase: Phase::Green,
@@ -30,13 +30,32 @@ fn assignment(role: Role) -> Assignment {
 #[test]
 fn every_role_is_told_who_it_is_in_few_words() {
     for role in Role::ALL {
-        let words = system(role);
-        assert!(words.len() < 800, "{role}: {}", words.len());
-        assert!(words.contains("judges"), "{role}");
+        for tools in [true, false] {
+            let words = system(&assignment(role), tools);
+            assert!(words.len() < 800, "{role}: {}", words.len());
+            assert!(words.contains("judges"), "{role}");
+            assert!(tools || !words.contains("Complete"), "{role}: {words}");
+        }
     }
     // With the tools this goes out with every request.
-    let fixed = system(Role::Implementing).len() + serde_json::to_string(&tools(Role::Implementing)).unwrap().len();
+    let fixed = system(&assignment(Role::Implementing), true).len()
+        + serde_json::to_string(&tools(Role::Implementing)).unwrap().len();
     assert!(fixed < 1900, "{fixed}");
+}
+
+#[test]
+fn tests_that_are_written_at_once_are_asked_for_and_shown_so() {
+    let brief = Brief { door: Door::Spec, test_cases: vec![Case::default(); 2], ..Brief::default() };
+    let at_once = |role| {
+        let mut assignment = Assignment { brief: Some(Box::new(brief.clone())), ..assignment(role) };
+        assignment.current = brief.batch();
+        assignment
+    };
+    let told = system(&at_once(Role::Test), true);
+    assert!(told.contains("Write every test of the brief") && told.len() < 800, "{told}");
+    let tests = ["test_b.py".to_owned()];
+    assert_eq!(shown(&at_once(Role::Implementing), &tests), ["test_b.py"]);
+    assert_eq!(shown(&at_once(Role::Test), &tests), Vec::<String>::new());
 }
 
 #[test]

@@ -107,11 +107,12 @@ impl State {
         }
         let best = attempt.best.as_ref();
         let worse = verdict.standing.is_none_or(|standing| best.is_some_and(|best| standing < best.standing));
-        // Code that does not build says nothing of how good it is; what it lacks is told, and the edits stay.
+        let better = |best: &Best| verdict.standing.is_some_and(|standing| standing > best.standing);
+        // Code that does not build says little of how good it is; what it lacks is told, and the edits stay.
         let unbuilt =
             verdict.standing.is_some() && verdict.reasons.iter().any(|reason| reason.code == Code::GreenDoesNotCompile);
         let stage = match best {
-            Some(_) if unbuilt => Stage::Diagnosing,
+            Some(best) if unbuilt && !better(best) => Stage::Diagnosing,
             Some(best) if worse => restored(&best.tree, &attempt.tree, Stage::Diagnosing),
             Some(_) | None => {
                 if let Some(standing) = verdict.standing {

@@ -53,7 +53,16 @@ fn measured(usable: bool) -> Event {
 
 fn turned(role: Role, turn: Turn, tree: &str) -> Event {
     let cost = Cost { tokens: Some(1), ..Cost::default() };
-    Event::Turned { role, turn, tree: tree.to_owned(), cost, took_ms: 0, session: None, notices: Vec::new() }
+    Event::Turned {
+        role,
+        turn,
+        tree: tree.to_owned(),
+        cost,
+        took_ms: 0,
+        session: None,
+        agent: None,
+        notices: Vec::new(),
+    }
 }
 
 fn done(answer: &str) -> Turn {

@@ -182,7 +182,8 @@ fn pattern_column(pattern: Node<'_>, name: &str, key: Option<&str>) -> Option<Co
 
 /// `for n, want in [(4, "IV")]`, `rows.forEach(([n, want]) => …)`.
 fn from_loop<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
-    for node in test.body.subtree() {
+    // A loop may also stand around the tests that it makes.
+    for node in test.body.subtree().chain(test.node.ancestors()) {
         let closure = node.is(row(node.tree().language).closures);
         let (column, list) = if let Some((_, left, right)) = LOOPS.iter().find(|(kind, ..)| *kind == node.kind()) {
             let Some(left) = node.child(left) else { continue };

@@ -109,7 +109,11 @@ fn script(language: Language, path: &str, names: &[String], existing: &str) -> S
         "import { appendFileSync } from \"node:fs\";\n"
     });
     text.push_str(SCRIPT);
-    for name in names {
+    if common {
+        // What is exported may itself be called.
+        text.push_str("module.exports = redgreenInert(\"default\");\n");
+    }
+    for name in names.iter().filter(|name| !(common && *name == "default")) {
         let is_error = EXCEPTIONS.iter().any(|end| name.ends_with(end));
         let value =
             if is_error { format!("class {name} extends Error {{}}") } else { format!("redgreenInert(\"{name}\")") };

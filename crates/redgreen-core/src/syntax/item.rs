@@ -215,7 +215,11 @@ fn script_case(node: Node<'_>) -> Option<Found<'_>> {
         return None;
     }
     let body = closure.and_then(|closure| closure.child("body")).unwrap_or(node);
-    let name = title.text().trim_matches(['"', '\'', '`']).to_owned();
+    let name = match title.kind() {
+        "string" | "template_string" => title.text().trim_matches(['"', '\'', '`']).to_owned(),
+        // What is computed may be anything.
+        _ => format!("${{{}}}", title.text()),
+    };
     let mut found = draft(node, body, kind, name, Vec::new());
     found.words = words;
     found.words.extend(options(&parts));

@@ -211,3 +211,53 @@ pub(super) const ROW: Row = Row {
     ],
     imports: &["import_statement"],
 };
+
+/// A title as a pattern: what a runner fills in (`%s`, `$name`, `${name}`) may be anything.
+pub(crate) fn title_pattern(title: &str) -> String {
+    const FORMATS: &str = "sdifjoOpc#$";
+    let mut pattern = String::with_capacity(title.len());
+    let mut letters = title.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let next = letters.peek().copied();
+        match letter {
+            '%' if next.is_some_and(|next| FORMATS.contains(next)) => {
+                letters.next();
+                pattern.push('*');
+            }
+            '$' if next == Some('{') => {
+                let mut depth = 0_u32;
+                for inner in letters.by_ref() {
+                    depth = match inner {
+                        '{' => depth + 1,
+                        '}' => depth.saturating_sub(1),
+                        _ => depth,
+                    };
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                pattern.push('*');
+            }
+            '$' if next.is_some_and(|next| next.is_alphabetic() || "_#".contains(next)) => {
+                while letters.next_if(|next| super::word::is_word(*next) || ".#".contains(*next)).is_some() {}
+                pattern.push('*');
+            }
+            _ => pattern.push(letter),
+        }
+    }
+    pattern
+}
+
+#[test]
+fn a_title_has_holes() {
+    for (title, pattern) in [
+        ("adds", "adds"),
+        ("wraps %j at %i", "wraps * at *"),
+        ("100% sure", "100% sure"),
+        ("$minutes minutes of $row.name", "* minutes of *"),
+        ("a > ${JSON.stringify({ a: { b } })} b", "a > * b"),
+        ("costs $5", "costs $5"),
+    ] {
+        assert_eq!(title_pattern(title), pattern, "{title}");
+    }
+}

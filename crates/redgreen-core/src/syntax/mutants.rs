@@ -33,6 +33,7 @@ enum Kind {
     Constant,
     Return,
     Deletion,
+    Never,
     EarlyReturn,
 }
 
@@ -149,6 +150,7 @@ fn faults(node: Node<'_>) -> Vec<(Kind, Mutant)> {
         (Kind::Constant, constant(node)),
         (Kind::Return, returned(node)),
         (Kind::Deletion, deletion(node)),
+        (Kind::Never, never(node)),
         (Kind::EarlyReturn, early_return(node)),
     ];
     found.into_iter().filter_map(|(kind, mutant)| Some((kind, mutant?))).collect()
@@ -168,6 +170,20 @@ fn operator(node: Node<'_>) -> Option<Mutant> {
 }
 
 fn condition(node: Node<'_>) -> Option<Mutant> {
+    let inner = decisive(node)?;
+    let not = if node.tree().language == Language::Python { "not " } else { "!" };
+    mutant(inner, inner.span(), format!("{not}({})", inner.text()), "the condition was negated".to_owned())
+}
+
+/// What a branch is there for never happens: a check that only one test looks at is missed by no other fault.
+fn never(node: Node<'_>) -> Option<Mutant> {
+    let inner = decisive(node).filter(|_| node.parent().is_some_and(|above| above.kind().starts_with("if_")))?;
+    let no = if node.tree().language == Language::Python { "False" } else { "false" };
+    mutant(inner, inner.span(), no.to_owned(), "the condition was never true".to_owned())
+}
+
+/// The condition that a branch asks.
+fn decisive(node: Node<'_>) -> Option<Node<'_>> {
     let decides = matches!(
         node.parent()?.kind(),
         "if_statement"
@@ -180,9 +196,7 @@ fn condition(node: Node<'_>) -> Option<Mutant> {
     if node.field() != Some("condition") || !decides || node.kind().starts_with("let_") {
         return None;
     }
-    let inner = if node.kind() == "parenthesized_expression" { node.named_children().next()? } else { node };
-    let not = if node.tree().language == Language::Python { "not " } else { "!" };
-    mutant(inner, inner.span(), format!("{not}({})", inner.text()), "the condition was negated".to_owned())
+    if node.kind() == "parenthesized_expression" { node.named_children().next() } else { Some(node) }
 }
 
 fn constant(node: Node<'_>) -> Option<Mutant> {

@@ -46,6 +46,9 @@ enum Where {
 
 const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Text, "*PYTEST_*", Suspect::DetectsTests),
+    (Where::Text, "*CURRENT_TEST*", Suspect::DetectsTests),
+    (Where::Text, "*TEST_CONTEXT*", Suspect::DetectsTests),
+    (Where::Text, "*__vitest*", Suspect::DetectsTests),
     (Where::Text, "pytest", Suspect::DetectsTests),
     (Where::Text, "_pytest*", Suspect::DetectsTests),
     (Where::Text, "unittest", Suspect::DetectsTests),
@@ -54,6 +57,8 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Text, "JEST_*", Suspect::DetectsTests),
     (Where::Text, "NODE_TEST_CONTEXT", Suspect::DetectsTests),
     (Where::Text, "CARGO_MANIFEST_DIR", Suspect::DetectsTests),
+    (Where::Text, "CARGO_PKG*", Suspect::DetectsTests),
+    (Where::Text, "CARGO_CRATE*", Suspect::DetectsTests),
     (Where::Text, "RUST_TEST_*", Suspect::DetectsTests),
     (Where::Text, "NEXTEST*", Suspect::DetectsTests),
     (Where::Text, "test.v", Suspect::DetectsTests),
@@ -66,11 +71,16 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Name, "import.meta.env.MODE", Suspect::DetectsTests),
     (Where::Name, "import.meta.env.*TEST*", Suspect::DetectsTests),
     (Where::Name, "process.argv", Suspect::DetectsTests),
+    (Where::Name, "process.execArgv", Suspect::DetectsTests),
     (Where::Name, "sys.argv", Suspect::DetectsTests),
     (Where::Name, "sys.modules", Suspect::DetectsTests),
     (Where::Name, "globalThis.__vitest*", Suspect::DetectsTests),
     (Where::Name, "#[cfg(test)]", Suspect::DetectsTests),
     (Where::Name, "#[cfg(not(test))]", Suspect::DetectsTests),
+    (Where::Name, "#[cfg(debug_assertions)]", Suspect::DetectsTests),
+    (Where::Name, "#[cfg(not(debug_assertions))]", Suspect::DetectsTests),
+    (Where::Call, "*env::current_exe", Suspect::DetectsTests),
+    (Where::Call, "*thread::current().name", Suspect::DetectsTests),
     (Where::Call, "cfg!", Suspect::DetectsTests),
     (Where::Call, "testing.Testing", Suspect::DetectsTests),
     (Where::Call, "flag.Lookup", Suspect::DetectsTests),
@@ -158,6 +168,7 @@ const NAMES: &[&str] = &[
     "attribute_item",
     "field_expression",
 ];
+const SUBSCRIPTS: &[&str] = &["subscript_expression", "subscript"];
 const TEXT_CHARS_MAX: usize = 160;
 /// One number in common is chance.
 const SHARED_MIN: usize = 3;
@@ -262,8 +273,18 @@ fn seen(node: Node<'_>) -> Option<Suspect> {
     if class(node) == Some(Class::Text) {
         let text = node.tree().source.get(inside(node)).unwrap_or_default();
         // `env!` is read when the program is built: where its files are, and not who runs it.
-        let built_in = node.parent().and_then(|group| group.before().nth(1)).is_some_and(|name| name.text() == "env");
-        return matching(Where::Text, text).filter(|_| !(built_in && text == "CARGO_MANIFEST_DIR"));
+        let built_in =
+            node.parent().and_then(|group| group.before().nth(1)).is_some_and(|name| name.text().ends_with("env"));
+        return matching(Where::Text, text).filter(|_| !built_in);
+    }
+    if let Some(text) = joined(node) {
+        return matching(Where::Text, &text);
+    }
+    if node.is(SUBSCRIPTS) {
+        let object = node.child("object").or_else(|| node.child("value")).map(Node::text)?;
+        let index = node.child("index").or_else(|| node.child("subscript"))?;
+        let name = format!("{object}.{}", written(index)?);
+        return matching(Where::Name, &name).filter(|suspect| !is_innocent_name(node, &name, *suspect));
     }
     if let Some(call) = call(node) {
         let ends = glob::any(row.exits, &call.callee).then_some(Suspect::Exits);
@@ -277,11 +298,32 @@ fn seen(node: Node<'_>) -> Option<Suspect> {
     defines(node)
 }
 
+/// The text of a string, and of strings that are put together where they are written: `"VI" + "TEST"`.
+fn written(node: Node<'_>) -> Option<String> {
+    if class(node) == Some(Class::Text) {
+        return node.tree().source.get(inside(node)).map(str::to_owned);
+    }
+    joined(node)
+}
+
+fn joined(node: Node<'_>) -> Option<String> {
+    match node.kind() {
+        "concatenated_string" => node.named_children().map(written).collect(),
+        "binary_operator" | "binary_expression" => {
+            let adds = node.children().any(|child| child.kind() == "+");
+            let sides = [node.child("left")?, node.child("right")?];
+            sides.into_iter().map(written).collect::<Option<String>>().filter(|_| adds)
+        }
+        "parenthesized_expression" => written(node.named_children().next()?),
+        _ => None,
+    }
+}
+
 /// What programs do every day, and what only has the name of a trick.
 fn is_innocent_call(call: &Call<'_>) -> bool {
     let arguments = call.arguments.map_or("", Node::text);
     match call.callee.as_str() {
-        "cfg!" => !super::word::has(arguments, "test"),
+        "cfg!" => !["test", "debug_assertions"].iter().any(|word| super::word::has(arguments, word)),
         // Data that is built in; code, which may hold tests, is not data.
         "include_str!" | "include_bytes!" => !arguments.contains(".rs") && !super::word::has(arguments, "tests"),
         // How classes of errors are made.

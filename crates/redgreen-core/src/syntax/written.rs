@@ -1,21 +1,38 @@
 //! Question 9: which values does a file write out, and which calls with nothing but such values?
 
-use super::call::{calls, parts};
+use super::call::{Part, calls, parts};
 use super::language::Language;
 use super::literal::{class, is_pure};
-use super::tree::Tree;
+use super::tree::{Node, Tree};
+
+/// Lists and tuples, as languages write them.
+const ROWS: &[&str] = &["list", "tuple", "array", "tuple_expression", "array_expression"];
+/// Parameters whose values can be written down from their type alone.
+const PLAIN: &[&str] =
+    &["&str", "bool", "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f32", "f64"];
 
 /// The name and the arguments, as written, of calls to one of the functions whose arguments are all written out.
 pub fn written_calls(language: Language, source: &str, names: &[String]) -> Vec<(String, String)> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     let mut found = Vec::new();
-    for call in calls(tree.root()) {
-        let name = call.callee.rsplit('.').next().unwrap_or_default();
-        let Some(arguments) = call.arguments.filter(|_| names.iter().any(|known| known == name)) else { continue };
-        let parts = parts(arguments);
+    let is_known = |name: &str| names.iter().any(|known| known == name);
+    let mut add = |name: &str, parts: Vec<Part<'_>>| {
         if !parts.is_empty() && parts.iter().all(is_pure) {
-            let text: Vec<&str> = parts.iter().map(|part| part.text()).collect();
+            let text: Vec<&str> = parts.iter().map(Part::text).collect();
             found.push((name.to_owned(), text.join(", ")));
+        }
+    };
+    for call in calls(tree.root()) {
+        let name = call.callee.rsplit(['.', ':']).next().unwrap_or_default();
+        if let Some(arguments) = call.arguments.filter(|_| is_known(name)) {
+            add(name, parts(arguments));
+        }
+    }
+    // Inside a macro a call is no more than a name and a group.
+    for group in tree.nodes().filter(|node| node.kind() == "token_tree" && node.text().starts_with('(')) {
+        let name = group.before().next().filter(|name| name.kind() == "identifier").map_or("", Node::text);
+        if is_known(name) && group.parent().is_some_and(|around| around.kind() == "token_tree") {
+            add(name, parts(group));
         }
     }
     found
@@ -25,4 +42,30 @@ pub fn written_calls(language: Language, source: &str, names: &[String]) -> Vec<
 pub fn written_values(language: Language, source: &str) -> Vec<String> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     tree.nodes().filter(|node| class(*node).is_some()).map(|node| node.text().to_owned()).collect()
+}
+
+/// Lists with several values that are all written out, each as its values: the rows of tables.
+pub fn written_rows(language: Language, source: &str) -> Vec<Vec<String>> {
+    let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
+    let lists = tree.nodes().filter(|node| node.is(ROWS)).map(parts);
+    let rows = lists.filter(|parts| parts.len() > 1 && parts.iter().all(is_pure));
+    rows.map(|parts| parts.iter().map(|part| part.text().to_owned()).collect()).collect()
+}
+
+/// Outermost public functions of Rust that take nothing but plain values, with the types of these.
+pub fn plain_signatures(source: &str) -> Vec<(String, Vec<String>)> {
+    let Some(tree) = Tree::parse(Language::Rust, source) else { return Vec::new() };
+    let functions = tree.root().named_children().filter(|node| node.kind() == "function_item");
+    let plain = functions.filter_map(|function| {
+        let name = function.child("name")?.text().to_owned();
+        let parameters = function.child("parameters")?.named_children();
+        let kinds: Option<Vec<String>> =
+            parameters.map(|one| one.child("type").map(|kind| kind.text().to_owned())).collect();
+        let kinds = kinds.filter(|kinds| kinds.iter().all(|kind| PLAIN.contains(&kind.as_str())))?;
+        let returns = function.child("return_type").map_or("()", Node::text);
+        // No order of its own, or nothing that can be shown.
+        let shown = !["impl ", "dyn ", "Hash", "fn("].iter().any(|part| returns.contains(part));
+        (shown && function.child("type_parameters").is_none()).then_some((name, kinds))
+    });
+    plain.collect()
 }

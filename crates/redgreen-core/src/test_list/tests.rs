@@ -34,6 +34,7 @@ fn a_planner_is_understood_however_it_says_it() {
         (answer("4 is IV"), "4 is IV"),
         (answer("9 is IX"), "`9` is **IX**"),
         (answer("IX"), "`9` is **IX**"),
+        (answer("4 really is `IV`."), "4 is IV"),
         (format!("Sure!\n```json\n{}\n```\nGood luck.", answer("4 is IV")), "4 is IV"),
         (format!("First {} no, rather {}", answer("9 is IX"), answer("4 is IV")), "4 is IV"),
     ] {

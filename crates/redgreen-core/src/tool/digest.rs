@@ -35,10 +35,10 @@ pub fn report(report: &Report) -> String {
         write!(text, ", {} skipped", counts.skipped).ok();
     }
     writeln!(text, " ({}, {})", report.command, report.exit).ok();
-    for error in report.load_errors.iter().take(CAUSES_MAX) {
+    for error in report.unloaded().take(CAUSES_MAX) {
         text.push_str(&load_error(error));
     }
-    more(&mut text, report.load_errors.len());
+    more(&mut text, counts.load_errors);
     for words in report.errors_outside.iter().take(CAUSES_MAX) {
         writeln!(text, "outside of any test: {}", bounded(words)).ok();
     }
@@ -47,10 +47,10 @@ pub fn report(report: &Report) -> String {
         text.push_str(&cause(alike));
     }
     more(&mut text, causes.len());
-    let untold = causes.is_empty() && report.load_errors.is_empty() && report.errors_outside.is_empty();
+    let untold = causes.is_empty() && counts.load_errors == 0 && report.errors_outside.is_empty();
     match report.outcome {
         Outcome::Passed | Outcome::Skipped => {}
-        Outcome::NoTests if report.tests.is_empty() => text.push_str("no test was found\n"),
+        Outcome::NoTests if untold => text.push_str("no test was found\n"),
         Outcome::TimedOut if untold => text.push_str("the time limit was reached\n"),
         Outcome::NoTests
         | Outcome::Failed
@@ -178,6 +178,9 @@ mod tests {
         };
         let broken = Report { load_errors: vec![error], ..Report::default() };
         assert!(report(&broken).contains("does not load: t.py:1: No module named 'calc'\n"));
+        let tail = "no".to_owned();
+        let red = Report { owed: broken.load_errors, output_tail: tail, exit: Exit::Code(2), ..Report::default() };
+        assert_eq!(report(&red), "0 passed, 0 failed (, exit 2)\ndoes not load: t.py:1: No module named 'calc'\n");
         let crashed = Report { output_tail: "boom\n".to_owned(), ..Report::default() };
         assert!(report(&crashed).ends_with("boom\n"), "{}", report(&crashed));
     }

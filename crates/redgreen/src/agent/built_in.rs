@@ -3,7 +3,6 @@
 
 mod ledger;
 mod minutes;
-mod place;
 mod talk;
 mod tools;
 
@@ -18,10 +17,10 @@ use redgreen_core::model::{Delta, Request, price};
 use redgreen_core::phase::Role;
 
 use crate::agent::model::{self, Client, Limits};
+use crate::agent::place::Place;
 use crate::agent::{Orders, Taken};
 use crate::config::{self, Environment, File};
 use ledger::Price;
-use place::Place;
 use talk::{Ask, Talk};
 use tools::Workbench;
 
@@ -54,6 +53,8 @@ pub struct Settings {
     pub requests_max: u32,
     /// Tokens of a conversation, before it is begun anew.
     pub window: u64,
+    /// Whether the model can call them; one that cannot answers with whole files.
+    pub tools: bool,
     price: Price,
 }
 
@@ -106,6 +107,7 @@ impl Settings {
             max_tokens: file.model.max_tokens.unwrap_or(MAX_TOKENS),
             requests_max: file.model.max_turns.unwrap_or(REQUESTS_MAX),
             window: file.model.window.unwrap_or(WINDOW),
+            tools: file.model.tools.unwrap_or(true),
             price: price::cost,
         })
     }

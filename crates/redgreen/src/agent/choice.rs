@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::built_in::BuiltIn;
 use super::external::{External, Premises, presence};
 use super::human::Human;
+use super::model::local::{self, Server};
 use super::script::Script;
 use super::{Agent, Team};
 use crate::config::{self, Environment, File};
@@ -33,6 +34,55 @@ pub struct Ground<'a> {
     /// The project's own folder.
     pub root: &'a Path,
     pub premises: &'a Premises,
+}
+
+/// Who works when nobody is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum First {
+    /// The built-in agent: a model is named, or the key of the usual one is set.
+    Model,
+    /// An agent that is installed and logged in.
+    Installed(&'static str),
+    /// The built-in agent, with a model of a server on this machine.
+    Served(Server),
+}
+
+impl First {
+    pub fn here(file: &File, environment: &Environment) -> Result<Option<Self>> {
+        let named = environment.model.is_some() || file.agent.model.is_some();
+        if named || environment.models.key(&[USUAL_KEY]).is_some() {
+            return Ok(Some(Self::Model));
+        }
+        if let Some(name) = presence::first(environment)? {
+            return Ok(Some(Self::Installed(name)));
+        }
+        // Whoever says where models are served means that server.
+        let elsewhere = file.model.base_url.is_some() || file.model.provider.is_some();
+        let servers = if elsewhere { Vec::new() } else { local::servers(&environment.models) };
+        Ok(servers.into_iter().next().map(Self::Served))
+    }
+
+    /// The agent's name, as `--agent` takes it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Model => BUILT_IN.to_owned(),
+            Self::Installed(name) => (*name).to_owned(),
+            Self::Served(server) => format!("{BUILT_IN}:{}", taken(server).0),
+        }
+    }
+}
+
+/// A server's model by its whole name, and what is said about it.
+fn taken(server: &Server) -> (String, String) {
+    let Server { provider, base, models } = server;
+    let model = format!("{provider}/{}", models.first().map_or("", String::as_str));
+    let others = models.get(1..).unwrap_or_default();
+    let choice = match others {
+        [] => "its only model".to_owned(),
+        others => format!("the first of {}; others by --model: {}", others.len() + 1, others.join(", ")),
+    };
+    let remark = format!("nobody is named and {provider} answers at {base}: taking {model}, {choice}");
+    (model, remark)
 }
 
 /// The agents' names, as far as somebody gave them. Kept with the run, so that resuming needs no flag.
@@ -79,16 +129,29 @@ impl Choice {
         }
     }
 
+    /// This choice with somebody in it. Where nobody was named, it is the first that is here, and what is to be said of
+    /// that.
+    pub fn settled(self, file: &File, environment: &Environment) -> Result<(Self, Option<String>)> {
+        if self.agent.is_some() || self.script.is_some() || self.model.is_some() {
+            return Ok((self, None));
+        }
+        match First::here(file, environment)? {
+            Some(First::Model) => Ok((self, None)),
+            Some(First::Installed(name)) => Ok((Self { agent: Some(name.to_owned()), ..self }, None)),
+            Some(First::Served(server)) => {
+                let (model, remark) = taken(&server);
+                Ok((Self { model: Some(model), ..self }, Some(remark)))
+            }
+            None => Err(nobody().into()),
+        }
+    }
+
     /// The agents themselves; the first that cannot be had is the error.
     pub fn team(&self, ground: &Ground<'_>) -> Result<Team> {
         let usual = match (&self.agent, &self.script) {
             (Some(name), _) => self.member(name, ground)?,
             (None, Some(_)) => self.member(SCRIPTED, ground)?,
-            (None, None) if self.model(ground).is_some() => self.member(BUILT_IN, ground)?,
-            (None, None) => match presence::first(ground.environment)? {
-                Some(name) => self.member(name, ground)?,
-                None => return Err(nobody().into()),
-            },
+            (None, None) => self.member(BUILT_IN, ground)?,
         };
         self.roles
             .iter()
@@ -103,7 +166,9 @@ impl Choice {
             (_, SCRIPTED, None) => Err(Failure::usage("the scripted agent has no script")
                 .next("redgreen run --script FILE \"<what to build>\"")
                 .into()),
-            (_, HUMAN, _) => Human::new(ground.file.agent.on_save).map(Agent::Human),
+            (_, HUMAN, _) => {
+                Human::new(ground.file.agent.on_save, ground.environment.editor.as_deref()).map(Agent::Human)
+            }
             (Some((name, model)), ..) => self.external(name, Some(model), ground),
             (None, ..) => self.external(name, None, ground),
         }
@@ -117,13 +182,6 @@ impl Choice {
                 .into());
         };
         BuiltIn::new(model, ground.file, ground.environment, ground.root).map(Agent::BuiltIn)
-    }
-
-    /// Who works when nobody is named: the built-in agent where there is a model for it, else one that is here.
-    pub fn first(file: &File, environment: &Environment) -> Result<Option<&'static str>> {
-        let named = environment.model.is_some() || file.agent.model.is_some();
-        let has_model = named || environment.models.key(&[USUAL_KEY]).is_some();
-        if has_model { Ok(Some(BUILT_IN)) } else { presence::first(environment) }
     }
 
     /// The model that is named, or the usual one where there is a key for it. There is no other way to come by one.
@@ -159,6 +217,7 @@ fn nobody() -> Failure {
     Failure::usage("no agent is named, no model, and no coding agent was found")
         .evidence("with ANTHROPIC_API_KEY set, or a model named, the built-in agent works: --model <provider>/<model>")
         .evidence("looked for installed coding agents that are logged in; `redgreen agents` shows each of them")
+        .evidence("looked for a model's server on this machine: Ollama, LM Studio, llama.cpp, vLLM")
         .evidence("the scripted agent plays a file that says what to write in each phase: --script FILE")
         .next("log in to an agent (redgreen agents), or see it work without one: redgreen demo")
 }

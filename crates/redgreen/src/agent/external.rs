@@ -5,13 +5,17 @@
 
 mod premises;
 pub mod presence;
+mod service;
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
-use redgreen_core::acp::{Client, Plan};
+use redgreen_core::acp::{Client, Offers, Plan};
 use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Strategy, Turn};
 use redgreen_core::hearing::Hearing;
 use redgreen_core::orders;
@@ -19,9 +23,11 @@ use redgreen_core::report::Exit;
 
 use super::{Orders, Taken};
 use crate::config::agents::{Command, PromptBy, Row, Speaks};
-use crate::process::{Answer, Attention, Heard, Limits, Output, Program};
+use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
 use crate::sandbox::{Fence, Grip, Sandbox};
 pub use premises::Premises;
+use premises::Whose;
+use service::{Bench, Service};
 
 /// Kept of what it prints; its lines are read as they come.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
@@ -38,21 +44,42 @@ pub struct External {
     program: Option<PathBuf>,
     model: Option<String>,
     premises: Premises,
+    /// As it told us, asked once; shared by clones.
+    version: Arc<OnceLock<String>>,
 }
 
 /// Whoever listens to the program, whichever way it talks.
 enum Ear {
-    Prints(Hearing),
-    Speaks(Client),
+    Prints(Box<Hearing>),
+    /// With whoever does what it asks for.
+    Speaks(Box<Client>, Box<Service>),
 }
 
 impl External {
     pub fn new(name: &str, row: Row, program: Option<PathBuf>, model: Option<String>, premises: Premises) -> Self {
-        Self { name: name.to_owned(), row, program, model, premises }
+        Self { name: name.to_owned(), row, program, model, premises, version: Arc::default() }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn version(&self) -> Option<String> {
+        self.version.get().cloned()
+    }
+
+    /// Asks the program for its version, beside the turn that it takes anyway.
+    fn asking_version(&self, stop: &Stop) -> Option<JoinHandle<()>> {
+        let program =
+            self.program.clone().filter(|_| self.version.get().is_none() && self.row.speaks != Speaks::Acp)?;
+        let (version, stop) = (Arc::clone(&self.version), stop.clone());
+        let ask = move || {
+            // Not knowing it is no reason to stop.
+            if let Ok(Some(told)) = presence::version(program, &stop) {
+                version.set(told).ok();
+            }
+        };
+        thread::Builder::new().name("version".to_owned()).spawn(ask).ok()
     }
 
     pub(super) fn reaches_refs(&self) -> Result<bool> {
@@ -75,13 +102,16 @@ impl External {
             allowance: orders.allowance.clone(),
             desk: orders.desk,
             report: orders.report,
+            tests: orders.tests,
             changes: orders.changes,
             repository: orders.repository,
             private: orders.private,
             stop: orders.stop,
             live: &mut *orders.live,
         };
-        Ok(self.attempt(&mut orders)?.0)
+        let (begun, _) = self.attempt(&mut orders)?;
+        let head = format!("{}\nit could not go on with that conversation; here is a new one:\n\n", taken.transcript);
+        Ok(Taken { transcript: head + &begun.transcript, ..begun })
     }
 
     /// A turn, and how many tokens the program told of.
@@ -90,7 +120,7 @@ impl External {
         let told = orders.desk.join(ORDERS);
         fs::write(&told, &words).with_context(|| format!("write {}", told.display()))?;
         let sandbox = self.premises.sandbox()?;
-        let fence = self.premises.fence(&self.row, orders, &told)?;
+        let fence = self.premises.fence(Whose::Program(&self.row), orders)?;
         let held = sandbox.held(&fence);
         let chosen = self.chosen_session(&orders.assignment.strategy)?;
         if let Some(session) = &chosen {
@@ -99,13 +129,26 @@ impl External {
         let program = self.program(orders, &sandbox, &fence, chosen.as_deref(), &words, &told)?;
         let litter = self.litter(orders.worktree);
 
-        let mut ear = Ear::new(&self.row, orders, &words);
+        let mut ear = self.ear(orders, &sandbox, &words)?;
         let program = match &mut ear {
-            Ear::Speaks(client) => program.stdin(client.begin()),
+            Ear::Speaks(client, _) => program.stdin(client.begin()),
             Ear::Prints(_) => program,
         };
+        let asking = orders.stop.part();
+        let version = self.asking_version(&asking);
         let output = attend(&sandbox, &program, &fence, &mut ear, orders);
         self.clear(orders.worktree, &litter);
+        if output.is_err() {
+            asking.request();
+        }
+        if let Some(version) = version {
+            version.join().ok();
+        }
+        if let Ear::Speaks(client, _) = &ear
+            && let Some(told) = presence::greeting(client)
+        {
+            self.version.set(told).ok();
+        }
         let (exit, stderr, overdrawn) = match output {
             Ok((output, overdrawn)) => (output.exit, output.stderr_text(), overdrawn),
             Err(error) if is_missing(&error) => return Ok((self.not_there(&error), 0)),
@@ -147,7 +190,7 @@ impl External {
             Some((session, ending)) => (session, ending),
             None => (chosen.unwrap_or_default(), self.row.new.as_slice()),
         };
-        let is_fenced = sandbox.held(fence).files == Grip::Firm;
+        let is_fenced = keeps_files(sandbox, fence);
         let own = if is_fenced { &self.row.fenced } else { &self.row.unfenced };
         let model = self.model.as_ref().map_or(&[][..], |_| &self.row.model);
         let files = orders.assignment.current.as_ref().map_or_else(
@@ -181,8 +224,33 @@ impl External {
                 Program::new(name).args(words.iter().skip(1))
             }
         };
-        let program = self.premises.surround(program.args(args), &self.row, orders, sandbox, is_fenced)?;
+        let program =
+            self.premises.surround(program.args(args), Whose::Program(&self.row), orders, sandbox, is_fenced)?;
         Ok(if by == Some(PromptBy::Stdin) { program.stdin(words) } else { program })
+    }
+
+    /// Whoever listens, and what it needs for that.
+    fn ear(&self, orders: &Orders<'_>, sandbox: &Sandbox, words: &str) -> Result<Ear> {
+        if let Speaks::Prints(dialect) = self.row.speaks {
+            return Ok(Ear::Prints(Box::new(Hearing::new(dialect))));
+        }
+        let fence = self.premises.fence(Whose::Terminal, orders)?;
+        let is_fenced = keeps_files(sandbox, &fence);
+        let bench = Bench {
+            env: self.premises.environment(Whose::Terminal, orders, sandbox, is_fenced)?,
+            sandbox: sandbox.clone(),
+            fence,
+            deadline: Instant::now() + orders.time_limit,
+            stop: orders.stop.clone(),
+        };
+        let client = Client::new(Plan {
+            folder: orders.worktree.display().to_string(),
+            prompt: Some(words.to_owned()),
+            strategy: orders.assignment.strategy.clone(),
+            mode: self.row.mode.clone(),
+            offers: if self.row.services { Offers::FilesAndTerminals } else { Offers::Nothing },
+        });
+        Ok(Ear::Speaks(Box::new(client), Box::new(Service::new(orders.worktree, bench)?)))
     }
 
     /// What lies in the worktree already and looks like what the program leaves there.
@@ -217,55 +285,51 @@ impl External {
 }
 
 impl Ear {
-    fn new(row: &Row, orders: &Orders<'_>, words: &str) -> Self {
-        match row.speaks {
-            Speaks::Prints(dialect) => Self::Prints(Hearing::new(dialect)),
-            Speaks::Acp => Self::Speaks(Client::new(Plan {
-                folder: orders.worktree.display().to_string(),
-                prompt: Some(words.to_owned()),
-                strategy: orders.assignment.strategy.clone(),
-                mode: row.mode.clone(),
-            })),
-        }
-    }
-
-    fn hear(&mut self, line: &str) -> (Vec<Said>, Answer) {
+    fn hear(&mut self, line: &str, whole: bool) -> (Vec<Said>, Answer) {
         match self {
             Self::Prints(hearing) => {
                 let said = hearing.line(line);
                 // Some do not end for a long time when they cannot reach their makers.
                 (said, if hearing.is_over() { Answer::Done } else { Answer::Nothing })
             }
-            Self::Speaks(client) => {
-                let next = client.heard(line);
-                let answer = match (next.over, next.send.is_empty()) {
-                    (true, _) => Answer::Done,
-                    (false, true) => Answer::Nothing,
-                    (false, false) => Answer::Say(next.send.into_bytes()),
-                };
+            Self::Speaks(client, service) => {
+                let next = if whole { client.heard(line) } else { client.heard_in_part(line) };
+                let served = next.asked.map(|asked| service.serve(asked)).unwrap_or_default();
+                let answer = if next.over { Answer::Done } else { say(next.send + &served) };
                 (next.said, answer)
             }
         }
     }
 
-    fn stop(&self) -> Answer {
+    /// What there is to say although nothing was heard.
+    fn due(&mut self) -> Answer {
         match self {
             Self::Prints(_) => Answer::Nothing,
-            Self::Speaks(client) => Answer::Say(client.cancel().into_bytes()),
+            Self::Speaks(_, service) => say(service.due()),
+        }
+    }
+
+    fn stop(&mut self) -> Answer {
+        match self {
+            Self::Prints(_) => Answer::Nothing,
+            Self::Speaks(client, service) => {
+                service.end();
+                say(service.due() + &client.cancel())
+            }
         }
     }
 
     fn hearing(&self) -> &Hearing {
         match self {
             Self::Prints(hearing) => hearing,
-            Self::Speaks(client) => client.hearing(),
+            Self::Speaks(client, _) => client.hearing(),
         }
     }
 
     fn taken(self, exit: Exit, stderr: &str, head: &str, chosen: Option<String>, strategy: &Strategy) -> Taken {
         let turn = match &self {
             Self::Prints(hearing) => hearing.end(exit, stderr),
-            Self::Speaks(client) => client.end(exit, stderr),
+            Self::Speaks(client, _) => client.end(exit, stderr),
         };
         let hearing = self.hearing();
         let mut transcript = format!("{head}{}", hearing.transcript());
@@ -290,14 +354,15 @@ fn attend(
     let limits = Limits { wall: orders.time_limit, output_bytes_max: OUTPUT_BYTES_MAX };
     let (desk, stop, live) = (orders.desk, orders.stop, &mut orders.live);
     let tokens_max = orders.allowance.tokens;
-    let speaks = matches!(ear, Ear::Speaks(_));
+    let speaks = matches!(ear, Ear::Speaks(..));
     let mut kept: Option<String> = None;
     let mut unkept = None;
     let mut overdrawn = false;
     let mut listener = |heard: Heard<'_>| match heard {
+        Heard::Silence => ear.due(),
         Heard::Unwanted => ear.stop(),
-        Heard::Line { text, .. } => {
-            let (said, answer) = ear.hear(&String::from_utf8_lossy(text));
+        Heard::Line { text, whole } => {
+            let (said, answer) = ear.hear(&String::from_utf8_lossy(text), whole);
             for said in &said {
                 live(said);
             }
@@ -317,6 +382,16 @@ fn attend(
         Some(error) => Err(error),
         None => Ok((fenced.output, overdrawn)),
     }
+}
+
+/// Nothing outside can be written to. A program's own sandbox would then only be in the way: inside Landlock, codex's
+/// lets nothing be written at all.
+fn keeps_files(sandbox: &Sandbox, fence: &Fence) -> bool {
+    !matches!(sandbox.held(fence).files, Grip::Not(_))
+}
+
+fn say(words: String) -> Answer {
+    if words.is_empty() { Answer::Nothing } else { Answer::Say(words.into_bytes()) }
 }
 
 fn keep_session(desk: &Path, session: &str) -> Result<()> {

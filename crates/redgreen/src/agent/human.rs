@@ -3,23 +3,23 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Turn};
 use redgreen_core::orders;
 use redgreen_core::phase::Role;
+use redgreen_core::report::Exit;
 use redgreen_core::test_list::{self, TestList};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
 use super::{Orders, Taken};
 use crate::failure::Failure;
-use crate::process::Interrupted;
+use crate::process::{Interrupted, Program, Stop, Typed, typed};
 
-/// How often the keyboard and the files are looked at.
+/// How often the files are looked at.
 const LOOK: Duration = Duration::from_millis(250);
 /// Editors save in several steps; so long nothing may change before a save counts.
 const SETTLED: Duration = Duration::from_millis(600);
@@ -28,10 +28,16 @@ const FILES_MAX: usize = 20_000;
 /// Folders that tools fill while nobody saves anything.
 const UNWATCHED: &[&str] = &[".git", "node_modules", "target", "__pycache__", ".venv", ".pytest_cache"];
 
+/// Opens an editor.
+const EDIT: &str = "e";
+
 /// What ends a person's turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Human {
-    OnEnter,
+    /// With the editor that is opened when they ask for it.
+    OnEnter {
+        editor: Option<String>,
+    },
     OnSave,
 }
 
@@ -39,12 +45,12 @@ type Seen = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
 impl Human {
     /// Enter needs a keyboard.
-    pub fn new(on_save: bool) -> Result<Self> {
+    pub fn new(on_save: bool, editor: Option<&str>) -> Result<Self> {
         if on_save {
             return Ok(Self::OnSave);
         }
         if io::stdin().is_terminal() {
-            return Ok(Self::OnEnter);
+            return Ok(Self::OnEnter { editor: editor.map(str::to_owned) });
         }
         Err(Failure::usage("the human agent needs a terminal: Enter says that you are done")
             .evidence("standard input is not a terminal")
@@ -52,7 +58,7 @@ impl Human {
             .into())
     }
 
-    pub(super) fn take_turn(self, orders: &mut Orders<'_>) -> Result<Taken> {
+    pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
         let assignment = orders.assignment;
         // Whoever saw it fail knows best why.
         if assignment.role == Role::Diagnosis {
@@ -61,7 +67,7 @@ impl Human {
         let words = self.words(assignment, orders.worktree);
         (orders.live)(&Said::Text(words.clone()));
         let waited = match self {
-            Self::OnEnter => until_enter(orders)?,
+            Self::OnEnter { editor } => until_enter(orders, editor.as_deref())?,
             Self::OnSave => until_saved(orders)?,
         };
         let turn = match waited {
@@ -72,19 +78,30 @@ impl Human {
         Ok(taken(turn, words))
     }
 
-    fn words(self, assignment: &Assignment, worktree: &Path) -> String {
+    fn words(&self, assignment: &Assignment, worktree: &Path) -> String {
         let trouble = assignment.trouble.as_ref().map(|trouble| format!("\n{}\n", trouble.message.trim()));
         let end = match (self, assignment.role) {
-            (Self::OnEnter, Role::Refactor) => "Press Enter when you are done; with nothing changed, the code stays.",
-            (Self::OnEnter, _) => "Press Enter when you are done.",
+            (Self::OnEnter { .. }, Role::Refactor) => {
+                "Press Enter when you are done; with nothing changed, the code stays."
+            }
+            (Self::OnEnter { .. }, _) => "Press Enter when you are done.",
             (Self::OnSave, _) => "It is judged when you save.",
         };
+        let edit = match self {
+            Self::OnEnter { editor: Some(editor) } => format!(" {EDIT} and Enter opens {editor}."),
+            Self::OnEnter { editor: None } | Self::OnSave => String::new(),
+        };
         let task = orders::task(assignment);
-        format!("\n{}: {task}{}\n  in   {}\n{end}\n", assignment.phase, trouble.unwrap_or_default(), worktree.display())
+        format!(
+            "\n{}: {task}{}\n  in   {}\n{end}{edit}\n",
+            assignment.phase,
+            trouble.unwrap_or_default(),
+            worktree.display()
+        )
     }
 
     /// The next test is the first open box; where a keyboard is there, its files are asked for.
-    fn choose(self, orders: &mut Orders<'_>) -> Result<String> {
+    fn choose(&self, orders: &mut Orders<'_>) -> Result<String> {
         let text = fs::read_to_string(orders.worktree.join(test_list::FILE)).unwrap_or_default();
         let Some(next) = TestList::parse(&text).pending().into_iter().next() else {
             return Ok(json!({ "currentTest": null }).to_string());
@@ -92,9 +109,9 @@ impl Human {
         let mut ask = |what: &str| -> Result<String> {
             match self {
                 Self::OnSave => Ok(String::new()),
-                Self::OnEnter => {
+                Self::OnEnter { .. } => {
                     (orders.live)(&Said::Text(format!("{what} for {next:?} (Enter: not decided yet): ")));
-                    line()
+                    line(orders.stop)
                 }
             }
         };
@@ -113,31 +130,48 @@ fn taken(turn: Turn, transcript: String) -> Taken {
     Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() }, transcript, session: None }
 }
 
-fn line() -> Result<String> {
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).context("read the keyboard")?;
-    Ok(line.trim().to_owned())
+fn line(stop: &Stop) -> Result<String> {
+    match typed(stop, None)? {
+        Typed::Line(line) => Ok(line),
+        Typed::TimeUp => Ok(String::new()),
+        // The terminal is gone: nobody says that they are done.
+        Typed::End => Err(Interrupted.into()),
+    }
 }
 
-fn until_enter(orders: &Orders<'_>) -> Result<Waited> {
+fn until_enter(orders: &mut Orders<'_>, editor: Option<&str>) -> Result<Waited> {
     let deadline = Instant::now() + orders.time_limit;
-    let stdin = io::stdin();
     loop {
-        if orders.stop.requested() {
-            return Err(Interrupted.into());
-        }
-        if Instant::now() >= deadline {
-            return Ok(Waited::TimeUp);
-        }
-        let wait = Timespec::try_from(LOOK).ok();
-        let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
-        // A signal in between is as good as nothing.
-        let ready = poll(&mut asked, wait.as_ref()).is_ok_and(|count| count > 0);
-        if ready {
-            line()?;
-            return Ok(Waited::Over);
+        match (typed(orders.stop, Some(deadline))?, editor) {
+            (Typed::TimeUp, _) => return Ok(Waited::TimeUp),
+            (Typed::End, _) => return Err(Interrupted.into()),
+            (Typed::Line(line), Some(editor)) if line == EDIT => edit(editor, orders, deadline)?,
+            (Typed::Line(line), None) if line == EDIT => {
+                (orders.live)(&Said::Text("neither VISUAL nor EDITOR names an editor\n".to_owned()));
+            }
+            (Typed::Line(_), _) => return Ok(Waited::Over),
         }
     }
+}
+
+/// Has the person's own editor open what the phase is about.
+fn edit(editor: &str, orders: &mut Orders<'_>, deadline: Instant) -> Result<()> {
+    let case = orders.assignment.current.as_ref();
+    let file = match orders.assignment.role {
+        Role::TestList => Some(test_list::FILE),
+        Role::Test => case.map(|case| case.test_file.as_str()),
+        Role::Implementing | Role::Diagnosis | Role::Refactor => case.map(|case| case.impl_file.as_str()),
+    };
+    let file = file.filter(|file| !file.is_empty()).unwrap_or(".");
+    // What VISUAL holds may be a whole line, such as `code --wait`.
+    let program = Program::new("sh").args(["-c", &format!("{editor} \"$@\""), "sh", file]).cwd(orders.worktree);
+    let exit = program.on_the_terminal(deadline)?;
+    let words = match exit {
+        Exit::Code(0) => "Press Enter to have it judged.\n".to_owned(),
+        _ => format!("{editor} ended with {exit}\n"),
+    };
+    (orders.live)(&Said::Text(words));
+    Ok(())
 }
 
 fn until_saved(orders: &Orders<'_>) -> Result<Waited> {

@@ -3,6 +3,7 @@
 
 mod cassette;
 mod http;
+pub mod local;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};

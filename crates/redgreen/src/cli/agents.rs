@@ -8,9 +8,9 @@ use super::Desk;
 use crate::agent::external::presence::Presence;
 use crate::config::File;
 use crate::failure::Code;
-use crate::ops::agents::{self, Agents};
+use crate::ops::agents::{self, Agents, BuiltIn};
 
-/// Show which coding agents are installed, their versions, and whether they are logged in
+/// Show who could work: whose models the built-in agent has a key for, which coding agents are here and logged in
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Each one that is installed is asked who it is; no request goes to a model.\n\n\
                         Examples:\n  redgreen agents\n  redgreen agents --json\n  redgreen run --agent claude \"…\"")]
@@ -26,9 +26,29 @@ impl Args {
     }
 }
 
+/// Keys are named, never shown.
+fn built_in(agent: &BuiltIn) -> String {
+    let model = agent.model.iter().map(|model| format!("the model {model}"));
+    let keys =
+        agent.providers.iter().filter_map(|provider| Some(format!("{}: {} is set", provider.name, provider.key?)));
+    let servers = agent.servers.iter();
+    let servers = servers.map(|server| format!("{} at {}: {}", server.provider, server.base, server.models.join(", ")));
+    let mut lines: Vec<String> = model.chain(keys).chain(servers).collect();
+    if lines.is_empty() {
+        let keys = agent.providers.iter().filter_map(|provider| provider.keys.first().copied());
+        lines.push(format!("no key is set ({}), no model's server answers here", keys.collect::<Vec<_>>().join(", ")));
+    }
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        // Writing to a String cannot fail.
+        writeln!(text, "{:<18} {line}", if number == 0 { "built-in" } else { "" }).ok();
+    }
+    text
+}
+
 fn table(agents: &Agents) -> String {
     let (here, away): (Vec<&Presence>, Vec<&Presence>) = agents.agents.iter().partition(|agent| agent.is_here());
-    let mut text = String::new();
+    let mut text = built_in(&agents.built_in);
     // Writing to a String cannot fail.
     for agent in &here {
         let version = agent.version.as_deref().or(agent.trouble.as_deref()).unwrap_or("installed");

@@ -34,8 +34,10 @@ enum Choice {
     Suites,
     /// A GREEN verdict beside the bare runner
     Verdicts,
-    /// A turn of the built-in agent, with a model that answers at once
+    /// A turn of the built-in agent, with a model that answers at once, and the same by other agents that are installed
     Turns,
+    /// Many runs at the same time, in one repository
+    AtOnce,
 }
 
 impl From<Choice> for Part {
@@ -47,6 +49,7 @@ impl From<Choice> for Part {
             Choice::Suites => Self::Suites,
             Choice::Verdicts => Self::Verdicts,
             Choice::Turns => Self::Turns,
+            Choice::AtOnce => Self::AtOnce,
         }
     }
 }
@@ -89,6 +92,8 @@ fn table(bench: &Bench) -> String {
                     .zip(measure.bytes_sent)
                     .map(|(requests, bytes)| format!("{requests:>6} requests, {bytes} bytes sent")),
             )
+            .chain(measure.finished.map(|count| format!("{count:>6} finished")))
+            .chain(measure.peak_memory_bytes.map(|bytes| format!("{:>6.1} MiB at most", mebibytes(bytes))))
             .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB more than before", mebibytes(bytes))));
         let first = against.next().unwrap_or_default();
         // Writing to a String cannot fail.

@@ -1,17 +1,18 @@
 //! `redgreen run`: the main job, and the question at its end.
 
-use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use redgreen_core::event::Outcome;
 
 use super::Desk;
 use crate::agent::choice::Choice;
 use crate::engine::Project;
-use crate::failure::Code;
+use crate::failure::{Code, Failure};
 use crate::ops::brief::Wish;
 use crate::ops::{self, Stopped};
+use crate::process::{Typed, typed};
 use crate::view;
 
 /// Develop a feature test by test on a branch of its own; your checkout is not touched until you approve
@@ -23,7 +24,7 @@ use crate::view;
                         redgreen run --issue 87 --lld docs/lld.md --context src/auth\n  \
                         redgreen run --task IMPL-1.json\n  \
                         redgreen run --script kata.toml \"add roman numerals\"")]
-#[command(group = clap::ArgGroup::new("wish").required(true).args(["request", "spec", "task", "lld"]))]
+#[command(group = clap::ArgGroup::new("wish").args(["request", "spec", "task", "lld"]))]
 pub(super) struct Args {
     /// What to build, in your own words
     request: Option<String>,
@@ -39,7 +40,8 @@ pub(super) struct Args {
     /// The issue that the design is for
     #[arg(long, value_name = "ID", requires = "lld")]
     issue: Option<String>,
-    /// Files and folders of the project that every agent is shown; `redgreen context` says what would be sent
+    /// Files and folders of the project that every agent is shown, one or more, so the request comes before it;
+    /// `redgreen context` says what would be sent
     #[arg(long, value_name = "PATH", num_args = 1..)]
     context: Vec<PathBuf>,
     #[command(flatten)]
@@ -103,14 +105,14 @@ pub(super) struct LimitArgs {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let project = desk.trusted_project()?;
         let wish = match (self.request, self.spec, self.task, self.lld, self.issue) {
             (Some(request), ..) => Wish::Request(request),
             (_, Some(spec), ..) => Wish::Spec(spec),
             (_, _, Some(task), ..) => Wish::Task(task),
             (_, _, _, Some(lld), issue) => Wish::Design { issue: issue.unwrap_or_default(), lld },
-            (None, None, None, None, _) => Wish::default(),
+            (None, None, None, None, _) => return Err(nothing_to_build(&desk.folder, &self.context).into()),
         };
+        let project = desk.trusted_project()?;
         say_what_is_left_alone(desk, &project)?;
         let agents = Choice::from(self.agents);
         if project.store.latest().is_none() {
@@ -142,6 +144,27 @@ impl From<LimitArgs> for ops::run::Limits {
             budget_usd: args.budget_usd,
             deadline: args.deadline,
         }
+    }
+}
+
+/// Nothing says what to build. A request behind `--context` was taken for one more path: the error has it in its place.
+fn nothing_to_build(folder: &Path, context: &[PathBuf]) -> Failure {
+    let quoted = |word: &Path| {
+        let word = word.display().to_string();
+        if word.contains(char::is_whitespace) { format!("{word:?}") } else { word }
+    };
+    let words = |paths: &[PathBuf]| paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" ");
+    let failure = Failure::usage("nothing says what to build");
+    match context.split_last() {
+        None => failure
+            .evidence("a request in your own words, --spec FILE, --task FILE, or --issue ID with --lld FILE")
+            .next("redgreen run \"<what to build>\""),
+        Some((last, paths)) if !paths.is_empty() && !folder.join(last).exists() => failure
+            .evidence(format!("every word after --context is read as a path, {} too", quoted(last)))
+            .next(format!("redgreen run {:?} --context {}", last.display().to_string(), words(paths))),
+        Some(_) => failure
+            .evidence("--context only says what agents are shown")
+            .next(format!("redgreen run \"<what to build>\" --context {}", words(context))),
     }
 }
 
@@ -205,14 +228,13 @@ fn ask(desk: &Desk) -> Result<Option<Answer>> {
     const QUESTIONS_MAX: u32 = 10;
     for _ in 0..QUESTIONS_MAX {
         desk.printer.talk("approve (merge) or abort? [approve/abort, Enter decides later] ");
-        let mut line = String::new();
-        let count = std::io::stdin().lock().read_line(&mut line).context("read the answer")?;
-        match line.trim() {
-            "approve" => return Ok(Some(Answer::Approve)),
-            "abort" => return Ok(Some(Answer::Abort)),
-            "" => return Ok(None),
-            _ if count == 0 || desk.stop.requested() => return Ok(None),
-            other => desk.printer.talk(&format!("{other:?} is neither `approve` nor `abort`\n")),
+        match typed(&desk.stop, None)? {
+            Typed::Line(line) if line == "approve" => return Ok(Some(Answer::Approve)),
+            Typed::Line(line) if line == "abort" => return Ok(Some(Answer::Abort)),
+            Typed::Line(line) if !line.is_empty() => {
+                desk.printer.talk(&format!("{line:?} is neither `approve` nor `abort`\n"));
+            }
+            Typed::Line(_) | Typed::End | Typed::TimeUp => return Ok(None),
         }
     }
     Ok(None)

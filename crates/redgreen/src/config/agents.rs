@@ -2,6 +2,7 @@
 //! own as `[agent.custom.<name>]`, with the same keys.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
@@ -49,8 +50,14 @@ pub struct Row {
     /// Files of its own there; passed over when they are missing.
     #[serde(default)]
     pub files: Vec<String>,
+    /// Variables by which the user moves one of these folders elsewhere.
+    #[serde(default)]
+    pub moved: BTreeMap<String, String>,
     #[serde(default)]
     pub home: Option<Home>,
+    /// It is offered to have us read and write files and run programs, where it speaks ACP.
+    #[serde(default = "yes")]
+    pub services: bool,
     /// The mode of an ACP session.
     #[serde(default)]
     pub mode: Option<String>,
@@ -118,6 +125,33 @@ pub struct Home {
     pub copy: Vec<String>,
 }
 
+fn yes() -> bool {
+    true
+}
+
+/// Folders of the home that the freedesktop rules have variables for.
+const XDG: [(&str, &str); 4] = [
+    ("XDG_CONFIG_HOME", ".config"),
+    ("XDG_DATA_HOME", ".local/share"),
+    ("XDG_STATE_HOME", ".local/state"),
+    ("XDG_CACHE_HOME", ".cache"),
+];
+
+/// Where a folder or file of the program's own is: in the home, unless a variable moves it.
+pub fn own_place(home: Option<&Path>, row: &Row, path: &str) -> Option<PathBuf> {
+    moved(home, row, path, super::folder)
+}
+
+fn moved(home: Option<&Path>, row: &Row, path: &str, folder: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let own = row.moved.iter().map(|(variable, from)| (variable.as_str(), from.as_str()));
+    let elsewhere = own.chain(XDG).find_map(|(variable, from)| {
+        let rest = Path::new(path).strip_prefix(from).ok()?;
+        Some(folder(variable)?.join(rest))
+    });
+    // A path with an empty end would be a folder's, with a slash after it.
+    elsewhere.map(|path| path.components().collect()).or_else(|| Some(home?.join(path)))
+}
+
 /// The agents we know, by name.
 pub fn table() -> Result<&'static BTreeMap<String, Row>> {
     static TABLE: OnceLock<BTreeMap<String, Row>> = OnceLock::new();
@@ -173,5 +207,26 @@ mod tests {
         let row: Row = toml::from_str("command = [\"x\", \"acp\"]\nspeaks = \"acp\"").unwrap();
         assert_eq!((row.program(), row.speaks), (Some("x"), Speaks::Acp));
         assert!(toml::from_str::<Row>("command = \"x\"\nspeaks = \"klingon\"").is_err());
+    }
+
+    #[test]
+    fn what_is_its_own_is_where_the_user_moved_it() {
+        let row: Row = toml::from_str("command = \"x\"\nmoved = { X_HOME = \".x\" }").unwrap();
+        let folder = |name: &str| match name {
+            "X_HOME" => Some(PathBuf::from("/x")),
+            "XDG_DATA_HOME" => Some(PathBuf::from("/data")),
+            _ => None,
+        };
+        for (path, expected) in [
+            (".x", "/x"),
+            (".x/login.json", "/x/login.json"),
+            (".xy", "/h/.xy"),
+            (".local/share/x", "/data/x"),
+            (".local/state/x", "/h/.local/state/x"),
+            (".config/x", "/h/.config/x"),
+        ] {
+            let place = moved(Some(Path::new("/h")), &row, path, folder);
+            assert_eq!(place.as_deref(), Some(Path::new(expected)), "{path}");
+        }
     }
 }

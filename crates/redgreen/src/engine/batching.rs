@@ -129,6 +129,15 @@ impl Engine<'_> {
         Ok(Some(count))
     }
 
+    /// The files that RED wrote all tests to; nobody named them before. An agent can do without.
+    pub(super) fn tests_at_once(&self) -> Vec<String> {
+        let cycle = format!("cycle-{}", self.state.progress.cycle);
+        let bytes = fs::read(self.folder.artifacts().join(cycle).join("red.json")).unwrap_or_default();
+        let red: Option<Red> = serde_json::from_slice(&bytes).ok();
+        let files = red.filter(|_| self.state.run.brief.batch().is_some()).map(|red| red.test_files);
+        files.unwrap_or_default().into_iter().map(|file| file.path).collect()
+    }
+
     /// Keeps what a phase showed, as YAML and JSON; the last try's word stands.
     pub(super) fn keep_artifact(
         &self,

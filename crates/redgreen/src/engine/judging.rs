@@ -10,6 +10,7 @@ use redgreen_core::contest::Contest;
 use redgreen_core::control::examples::{self, Example};
 use redgreen_core::event::{Event, Kept, Planning};
 use redgreen_core::phase::Phase;
+use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Flag, Outcome, Report};
 use redgreen_core::test_list;
 use redgreen_core::verdict::{Decision, Verdict};
@@ -243,6 +244,7 @@ impl Engine<'_> {
             output_bytes_max: LINT_OUTPUT_BYTES_MAX,
         };
         let folder = self.worktree().path;
+        let places = Places::of(folder.to_str());
         let mut unhappy = Vec::new();
         for line in lines {
             let program = Program::shell(line)
@@ -252,7 +254,8 @@ impl Engine<'_> {
                 .env("CARGO_TARGET_DIR", self.project.cargo_target());
             let output = program.output(limits, &self.project.stop)?;
             if !output.success() {
-                unhappy.push((line.clone(), last_lines(&(output.stdout_text() + &output.stderr_text()))));
+                let said = last_lines(&(output.stdout_text() + &output.stderr_text()));
+                unhappy.push((line.clone(), places.out_of(&said)));
             }
         }
         Ok(unhappy)

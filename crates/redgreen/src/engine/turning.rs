@@ -74,7 +74,7 @@ impl Engine<'_> {
         let desk = self.folder.desks().join(self.turn_name(assignment.role));
         fs::create_dir_all(&desk).with_context(|| format!("create {}", desk.display()))?;
         let head = self.state.progress.head.tree.clone();
-        let (git, report) = (&self.project.git, self.last_report());
+        let (git, report, tests) = (&self.project.git, self.last_report(), self.tests_at_once());
         let changes = || Ok(git.diff_text(&head, &git.snapshot(&worktree, &head)?.tree, CHANGES_BYTES_MAX)?.text);
         let (role, observe) = (assignment.role, &mut self.observe);
         let mut orders = Orders {
@@ -85,6 +85,7 @@ impl Engine<'_> {
             allowance: self.state.run.policy.budget.left_after(&self.state.spent),
             desk: &desk,
             report: report.as_ref(),
+            tests: &tests,
             changes: &changes,
             repository: &git.common_dir,
             private: self.project.store.root(),
@@ -93,6 +94,7 @@ impl Engine<'_> {
         };
         let taken = agent.take_turn(&mut orders)?;
         let took_ms = elapsed_ms(started);
+        let who = agent.version().map(|version| format!("{} {version}", agent.name()));
         let notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();
         self.keep_transcript(assignment, &taken.transcript)?;
         let taken = match batching::unmarked(assignment, &taken.turn, &worktree.path)? {
@@ -112,7 +114,7 @@ impl Engine<'_> {
             None => taken.turn,
         };
         let (role, tree, cost) = (assignment.role, snapshot.tree, taken.cost);
-        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, notices })
+        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, agent: who, notices })
     }
 
     pub(super) fn restore(&mut self, tree: &str, why: &str) -> Result<Event> {

@@ -1,10 +1,13 @@
-//! `redgreen agents`: which coding agents are here, and what each of them still needs.
+//! `redgreen agents`: who could work here: the built-in agent with whose model, which coding agents, and what each of them
+//! still needs.
 
 use anyhow::Result;
+use redgreen_core::model::provider::PROVIDERS;
 use serde::Serialize;
 
-use crate::agent::choice::Choice;
+use crate::agent::choice::First;
 use crate::agent::external::presence::{self, Presence};
+use crate::agent::model::local::{self, Server};
 use crate::config::{self, Environment, File};
 use crate::process::Stop;
 
@@ -14,7 +17,29 @@ pub struct Agents {
     pub version: u32,
     /// The one that is taken when nobody names any.
     pub first: Option<String>,
+    pub built_in: BuiltIn,
     pub agents: Vec<Presence>,
+}
+
+/// Whose models the built-in agent could work with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BuiltIn {
+    /// The model that is named in the settings or the environment.
+    pub model: Option<String>,
+    pub providers: Vec<Provider>,
+    /// Servers on this machine that answer.
+    pub servers: Vec<Server>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provider {
+    pub name: &'static str,
+    /// The variable that holds its key, if one does; never the key.
+    pub key: Option<&'static str>,
+    /// The variables that would.
+    pub keys: &'static [&'static str],
 }
 
 /// Looks for all of them, those of the project first, and has a word with each that is there.
@@ -24,5 +49,20 @@ pub fn agents(file: &File, environment: &Environment, stop: &Stop) -> Result<Age
     for (name, row) in rows {
         agents.push(presence::look(name, row, environment, stop)?);
     }
-    Ok(Agents { version: 1, first: Choice::first(file, environment)?.map(str::to_owned), agents })
+    let is_set = |variable: &&&'static str| environment.models.key(&[variable]).is_some();
+    let providers = PROVIDERS.iter().filter(|known| !known.is_local).map(|known| Provider {
+        name: known.name,
+        key: known.keys.iter().find(is_set).copied(),
+        keys: known.keys,
+    });
+    let built_in = BuiltIn {
+        model: environment.model.clone().or_else(|| file.agent.model.clone()),
+        providers: providers.collect(),
+        servers: local::servers(&environment.models),
+    };
+    let first = match &file.agent.name {
+        Some(name) => Some(name.clone()),
+        None => First::here(file, environment)?.map(|first| first.name()),
+    };
+    Ok(Agents { version: 1, first, built_in, agents })
 }

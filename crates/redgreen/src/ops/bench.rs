@@ -2,15 +2,20 @@
 //! so that a busy moment of the machine meets all of them; the ratio says more than the milliseconds.
 
 mod agents;
+mod at_once;
 mod crowd;
 mod guards;
 mod parsing;
+mod peers;
 mod phases;
+mod server;
 mod suites;
 mod turns;
 mod verdicts;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -18,7 +23,7 @@ use serde::Serialize;
 
 use crate::config::Environment;
 use crate::failure::Failure;
-use crate::process::{self, Limits, Program, Stop, Whose};
+use crate::process::{self, Limits, Output, Program, Stop, Whose};
 
 /// More than may be sent at once: the guards have to find that out quickly, too.
 const CONTEXT_BYTES: usize = 10_000_000;
@@ -41,8 +46,10 @@ pub enum Part {
     Reports,
     Suites,
     Verdicts,
-    /// Turns of the built-in agent.
+    /// Turns of the built-in agent, and of others.
     Turns,
+    /// Many runs at the same time.
+    AtOnce,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,6 +79,11 @@ pub struct Measure {
     /// Of an agent's turn: how often a model was asked, and with how many bytes in all.
     pub requests: Option<u64>,
     pub bytes_sent: Option<u64>,
+    /// The most memory that a process held: ours, or a peer's with all its process group; absent where the system does
+    /// not tell.
+    pub peak_memory_bytes: Option<u64>,
+    /// Of many runs: how many came to their end.
+    pub finished: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -116,6 +128,22 @@ impl Length {
         }
     }
 
+    /// How often the turn of another agent is timed: it takes seconds.
+    fn peer_turns(self) -> usize {
+        match self {
+            Self::Quick => 1,
+            Self::Full => 5,
+        }
+    }
+
+    /// How many runs are made at once.
+    fn at_once(self) -> usize {
+        match self {
+            Self::Quick => 5,
+            Self::Full => 50,
+        }
+    }
+
     /// The numbers of handoffs that the verbs for reading are tried with.
     fn crowds(self) -> &'static [usize] {
         match self {
@@ -136,6 +164,8 @@ impl Measure {
             memory_bytes: None,
             requests: None,
             bytes_sent: None,
+            peak_memory_bytes: None,
+            finished: None,
         }
     }
 
@@ -187,8 +217,6 @@ pub fn bench(
         bench.measures.extend(agents::measures(&folder, turns, environment, stop)?);
     }
     if parts.contains(&Part::Reports) {
-        tell("guards on context files");
-        bench.measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
         tell("reading reports");
         bench.measures.extend(parsing::measures(length.report_bytes(), turns));
         tell("guards on context files");
@@ -201,7 +229,10 @@ pub fn bench(
         bench.measures.extend(verdicts::measures(&folder, length, environment, &ours, stop, tell)?);
     }
     if parts.contains(&Part::Turns) {
-        bench.measures.extend(turns::measures(&folder, turns, environment, stop, tell)?);
+        bench.measures.extend(turns::measures(&folder, length, environment, stop, tell)?);
+    }
+    if parts.contains(&Part::AtOnce) {
+        bench.measures.extend(at_once::measures(&folder, length.at_once(), environment, &ours, stop, tell)?);
     }
     Ok(bench)
 }
@@ -240,6 +271,48 @@ fn a_run(
 /// The program that is running.
 fn ours() -> Result<PathBuf> {
     std::env::current_exe().context("find the program that is running")
+}
+
+/// The interpreter that the tests of the bench run with.
+fn python(environment: &Environment) -> Program {
+    let own = environment.virtual_env.as_ref().map(|venv| venv.join("bin/python"));
+    Program::new(own.unwrap_or_else(|| PathBuf::from("python3")))
+}
+
+fn has_pytest(environment: &Environment, stop: &Stop) -> bool {
+    // Without an interpreter it cannot be started, which is the same to us.
+    let asked = python(environment).args(["-c", "import pytest"]).output(LIMITS, stop);
+    asked.is_ok_and(|output| output.success())
+}
+
+/// Whose memory is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    OfItself,
+    /// With all that is in its process group.
+    OfGroup,
+}
+
+/// Runs a program to its end, and says how much memory it held at most; `None` where the system does not tell.
+fn watched(program: &Program, limits: Limits, memory: Memory, stop: &Stop) -> Result<(Output, Option<u64>)> {
+    const LOOK: Duration = Duration::from_millis(50);
+    let (part, over) = (stop.part(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut most = None;
+            while !over.load(Ordering::SeqCst) {
+                most = most.max(match memory {
+                    Memory::OfItself => part.peak_memory_at_work(),
+                    Memory::OfGroup => part.memory_at_work(),
+                });
+                thread::sleep(LOOK);
+            }
+            most
+        });
+        let output = program.output(limits, &part);
+        over.store(true, Ordering::SeqCst);
+        Ok((output?, watcher.join().unwrap_or_default()))
+    })
 }
 
 /// What a program took: medians.

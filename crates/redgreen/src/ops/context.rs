@@ -71,10 +71,10 @@ pub fn context(project: &Project, agents: &Choice, here: &Path, paths: &[PathBuf
 /// Who gets it, in words.
 pub fn recipient(project: &Project, agents: &Choice) -> String {
     match team(project, agents, None) {
-        Ok((team, _)) if team.script().is_some() => {
+        Ok((team, ..)) if team.script().is_some() => {
             format!("{}, which plays a file on this machine: nothing leaves it", team.name())
         }
-        Ok((team, choice)) => match choice.model {
+        Ok((team, choice, _)) => match choice.model {
             Some(model) => format!("{} with the model {model}", team.name()),
             None => team.name(),
         },

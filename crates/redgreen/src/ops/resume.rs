@@ -1,18 +1,19 @@
 //! `redgreen resume`: goes on where a run stopped, from its journal; or, on another clone, from its last note.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use redgreen_core::brief::Brief;
+use redgreen_core::brief::{Brief, Document};
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::handoff::Handoff;
 
 use super::run::{Limits, keep_agents, keep_examples, of_brief, went_wrong, withheld};
 use super::{Stopped, kill_at, notes, pick, report, state_of, team};
 use crate::agent::choice::Choice;
-use crate::engine::{Engine, Observer, Project};
+use crate::engine::{Engine, Observer, Project, Sight};
 use crate::failure::Failure;
 use crate::git::{Git, RefEdit, Swap};
+use crate::guard;
 use crate::journal::{Journal, RunFolder};
 
 #[derive(Clone, Debug, Default)]
@@ -43,7 +44,8 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
     if state.is_over() && state.left.is_some() {
         return Err(Failure::usage(format!("run {} is over", folder.id)).next("redgreen history").into());
     }
-    let (team, choice) = team(project, &request.agents, Some(&folder))?;
+    let (team, choice, remark) = team(project, &request.agents, Some(&folder))?;
+    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
     let withheld = withheld(project, request.examples.as_deref(), &state.progress.head.commit)?;
     let (journal, state) = Journal::open(&folder, kill_at)?;
     let state = state.context("the run's journal is empty")?;
@@ -99,7 +101,8 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let brief = brief_of(git, &handoff)?;
     let policy = of_brief(project.file.policy(&project.environment)?, &brief, &project.file);
     let policy = request.limits.over(policy)?;
-    let (team, choice) = team(project, &request.agents, None)?;
+    let (team, choice, remark) = team(project, &request.agents, None)?;
+    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
     let withheld = withheld(project, request.examples.as_deref(), &tip)?;
     git.identity()?;
     for (what, commit) in [("it started from", &handoff.run.base), ("it stopped at", &tip)] {
@@ -146,13 +149,30 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     Ok(stopped)
 }
 
-/// What the note says of the wish; the files it names are read from the commit the run started from.
+/// What the note says of the wish. It names the files that the run was begun with, and knows their content when it sees
+/// it: in the commit the run started from, or in this checkout. Another content would be another wish.
 fn brief_of(git: &Git, handoff: &Handoff) -> Result<Brief> {
     let Some(brief) = &handoff.run.brief else { return Ok(Brief::of(handoff.run.request.clone())) };
     let mut brief = Brief::clone(brief);
+    let mut lost = Vec::new();
     for document in brief.design.iter_mut().chain(&mut brief.context) {
-        let bytes = git.read_file(&handoff.run.base, &document.path)?.unwrap_or_default();
-        document.text = String::from_utf8_lossy(&bytes).into_owned();
+        let base = git.read_file(&handoff.run.base, &document.path)?;
+        let base = base.and_then(|bytes| guard::checked(&document.path, bytes).ok());
+        let here = || guard::read(&git.root, Path::new(&document.path)).ok();
+        // Notes of earlier versions do not know the content; the commit's is the best there is.
+        let known = |found: &Document| document.digest.is_empty() || found.digest == document.digest;
+        match base.filter(known).or_else(|| here().filter(known)) {
+            Some(found) => document.text = found.text,
+            None => lost.push(document.path.clone()),
+        }
     }
-    Ok(brief)
+    if lost.is_empty() {
+        return Ok(brief);
+    }
+    let failure =
+        Failure::usage(format!("run {} was begun with files that are not here as they were then", handoff.run.id));
+    let failure = lost.into_iter().fold(failure, |failure, path| {
+        failure.evidence(format!("{path}: neither the commit the run started from nor this checkout has that content"))
+    });
+    Err(failure.next("copy them from where the run was begun, then: redgreen resume").into())
 }

@@ -4,17 +4,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use redgreen_core::brief::{Brief, Door};
+use redgreen_core::brief::{Brief, Door, ExecutionMethod};
 use redgreen_core::control::examples::Example;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::policy::Policy;
 
 use super::brief::{Understood, Wish, understand};
-use super::{Stopped, examples, kill_at, notes, report, team};
+use super::{Stopped, examples, kill_at, notes, report, state_of, team};
 use crate::agent::Team;
 use crate::agent::choice::Choice;
+use crate::agent::external::presence;
 use crate::config::File;
-use crate::engine::{Engine, Observer, Project, now};
+use crate::engine::{Engine, Observer, Project, Sight, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
@@ -53,10 +54,12 @@ pub struct Limits {
 /// Checks everything that can be checked before anything is made, then works until the run stops.
 pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
     let here = request.here.as_deref().unwrap_or(&project.git.root);
-    let Understood { brief, examples, .. } = understand(project, &request.wish, &request.context, here)?;
+    let Understood { mut brief, examples, .. } = understand(project, &request.wish, &request.context, here)?;
+    recall(project, &mut brief)?;
     let policy = request.limits.over(of_brief(project.file.policy(&project.environment)?, &brief, &project.file))?;
     let kill_at = kill_at(project)?;
-    let (team, choice) = team(project, &request.agents, None)?;
+    let (team, choice, remark) = team(project, &for_method(project, &brief, &request.agents)?, None)?;
+    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
     let (base, target) = starting_point(project, request)?;
     let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
     project.git.check_version()?;
@@ -87,6 +90,38 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
     // It can be rendered again: `redgreen report`.
     report::keep_summary(project, &stopped).ok();
     Ok(stopped)
+}
+
+/// What the sessions that a task goes on from were called by the agents themselves.
+fn recall(project: &Project, brief: &mut Brief) -> Result<()> {
+    let Some(execution) = brief.execution.as_mut().filter(|execution| !execution.resume_from.is_empty()) else {
+        return Ok(());
+    };
+    for folder in project.store.all()?.iter().rev() {
+        // A run that cannot be read is none to go on from.
+        let Ok(state) = state_of(folder) else { continue };
+        let id = state.run.brief.execution.and_then(|earlier| earlier.id);
+        if let Some(id) = id.filter(|id| execution.resume_from.contains(id)) {
+            execution.known.entry(id).or_insert(state.sessions);
+        }
+    }
+    Ok(())
+}
+
+/// A task may want an agent that is a program of its own; whoever is named works all the same.
+fn for_method(project: &Project, brief: &Brief, flags: &Choice) -> Result<Choice> {
+    let wanted = brief.execution.as_ref().is_some_and(|execution| execution.method == ExecutionMethod::Cli);
+    let named = flags.clone().or(Choice::configured(&project.file, &project.environment, &project.git.root));
+    if !wanted || named != Choice::default() {
+        return Ok(flags.clone());
+    }
+    match presence::first(&project.environment)? {
+        Some(name) => Ok(Choice { agent: Some(name.to_owned()), ..flags.clone() }),
+        None => Err(Failure::usage("the task wants an agent that is a program of its own, and none was found")
+            .evidence("its meta.execution_config.method is \"cli\"")
+            .next("log in to one (redgreen agents), or name another: redgreen run --agent <name> …")
+            .into()),
+    }
 }
 
 /// The limits a file asks for itself, and those that its kind has where nobody says anything.

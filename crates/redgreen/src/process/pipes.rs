@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
-use super::{Answer, Attention, Heard, Listener};
+use super::{Answer, Attention, Heard, Listener, Watcher};
 
 const READ_BYTES: usize = 64 << 10;
 /// A program that has said so many little things in a row will go on: we let it talk, and listen to many at once. Woken
@@ -37,6 +37,7 @@ pub(super) struct Pipes<'a, 'l> {
     /// Reads in a row that did not fill the buffer.
     little_reads: u32,
     listener: Option<Listener<'l>>,
+    watcher: Option<Watcher<'l>>,
     line: Line,
     /// Since when the listener wants nothing more of the program.
     done: Option<Instant>,
@@ -67,10 +68,11 @@ struct Kept {
 
 impl<'a, 'l> Pipes<'a, 'l> {
     pub(super) fn of(child: &mut Child, input: &'a [u8], bytes_max: usize, attention: Attention<'l>) -> Result<Self> {
-        let (listener, stays_open) = match attention {
-            Attention::None => (None, false),
-            Attention::Listening(listener) => (Some(listener), false),
-            Attention::Speaking(listener) => (Some(listener), true),
+        let (listener, watcher, stays_open) = match attention {
+            Attention::None => (None, None, false),
+            Attention::Watching(watcher) => (None, Some(watcher), false),
+            Attention::Listening(listener) => (Some(listener), None, false),
+            Attention::Speaking(listener) => (Some(listener), None, true),
         };
         let stream = |pipe: Option<OwnedFd>| -> Result<Stream> {
             let kept = Kept { half: bytes_max / 2, ..Kept::default() };
@@ -88,6 +90,7 @@ impl<'a, 'l> Pipes<'a, 'l> {
             buffer: vec![0; READ_BYTES],
             little_reads: 0,
             listener,
+            watcher,
             line: Line::default(),
             done: None,
         })
@@ -95,6 +98,10 @@ impl<'a, 'l> Pipes<'a, 'l> {
 
     pub(super) fn is_listened_to(&self) -> bool {
         self.listener.is_some()
+    }
+
+    pub(super) fn are_spoken_through(&self) -> bool {
+        self.stays_open && self.done.is_none()
     }
 
     /// Since when the listener wants nothing more of the program; `None` while it does.
@@ -140,6 +147,9 @@ impl<'a, 'l> Pipes<'a, 'l> {
             self.little_reads = if count == READ_BYTES { 0 } else { self.little_reads.saturating_add(1) };
             if index == 0 && self.listener.is_some() {
                 self.hear(count);
+            }
+            if let Some(watcher) = self.watcher.as_mut().filter(|_| index == 0) {
+                watcher(self.buffer.get(..count).unwrap_or_default());
             }
         }
     }

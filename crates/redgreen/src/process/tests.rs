@@ -131,6 +131,7 @@ fn talk(line: &str, speaking: bool, answer: impl Fn(&str) -> Answer) -> (Output,
             heard.push(if whole { text } else { format!("{} bytes of a line", text.len()) });
             next
         }
+        Heard::Silence => Answer::Nothing,
         Heard::Unwanted => {
             heard.push("unwanted".to_owned());
             Answer::Nothing
@@ -170,4 +171,14 @@ fn who_does_not_stop_is_told_first() {
 fn a_line_without_end_is_heard_in_part() {
     let (_, heard) = talk("head -c 9000000 /dev/zero; echo; echo b", false, |_| Answer::Nothing);
     assert_eq!(heard, ["4194304 bytes of a line", "b"]);
+}
+
+#[test]
+fn who_watches_sees_every_byte_as_it_comes() {
+    let mut seen = Vec::new();
+    let mut watcher = |bytes: &[u8]| seen.extend_from_slice(bytes);
+    let program = Program::shell("printf a; printf no >&2; printf 'b\\nc'");
+    let attention = Attention::Watching(&mut watcher);
+    let output = program.attended(within(Duration::from_secs(20)), &Stop::default(), attention).unwrap();
+    assert_eq!((output.exit, seen.as_slice()), (Exit::Code(0), &b"ab\nc"[..]));
 }

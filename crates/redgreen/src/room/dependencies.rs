@@ -9,6 +9,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,24 @@ impl DependencyFolder {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dependencies {
     pub folders: Vec<DependencyFolder>,
-    seen: BTreeMap<PathBuf, Stamp>,
+    /// There are many, every room of a trial knows them, and nobody changes them.
+    #[serde(with = "shared")]
+    seen: Arc<BTreeMap<PathBuf, Stamp>>,
+}
+
+/// What is shared is written and read as if it were not.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &Arc<T>, to: S) -> Result<S::Ok, S::Error> {
+        value.as_ref().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Arc<T>, D::Error> {
+        T::deserialize(from).map(Arc::new)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +112,7 @@ impl Dependencies {
                 look_into(&folder.from, &mut seen).with_context(|| format!("look into {}", folder.from.display()))?;
             }
         }
-        Ok(Self { folders, seen })
+        Ok(Self { folders, seen: Arc::new(seen) })
     }
 
     /// What is different by now.
@@ -105,7 +123,7 @@ impl Dependencies {
     /// What is different in a later look.
     pub fn compared_with(&self, now: &Self) -> Vec<DependencyChange> {
         let mut changes = Vec::new();
-        for (path, before) in &self.seen {
+        for (path, before) in self.seen.iter() {
             let how = match now.seen.get(path) {
                 None => Some(How::Removed),
                 Some(after) => before.compared_with(after),
@@ -123,7 +141,7 @@ impl Dependencies {
     /// All of it in one word: the same word, the same packages.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
-        for (path, stamp) in &self.seen {
+        for (path, stamp) in self.seen.iter() {
             hash.update(path.as_os_str().as_bytes());
             let Stamp { mode, size, modified, changed: _, content } = stamp;
             hash.update(format!("\0{mode:o} {size} {modified:?} {content:?}\n"));

@@ -13,7 +13,8 @@ use anyhow::{Context, Result};
 
 use crate::process::{Limits, Program, Stop};
 
-const ASK: Limits = Limits { wall: Duration::from_secs(20), output_bytes_max: 64 << 10 };
+/// They answer at once, unless the machine has fifty runs to see to.
+const ASK: Limits = Limits { wall: Duration::from_secs(120), output_bytes_max: 64 << 10 };
 const RUSTUP: &str = "rustup";
 
 /// How a program tells where it really is: on the first line; folders that it needs may follow.

@@ -195,7 +195,8 @@ impl<'a> Court<'a> {
 
 /// A folder for a room that nobody else is in. The same one again, if possible: build output is tied to its place.
 fn free_room(root: &Path) -> Result<(PathBuf, fs::File)> {
-    const ROOMS_MAX: usize = 64;
+    // Every run of the repository may have one, and its helpers theirs.
+    const ROOMS_MAX: usize = 1024;
     fs::create_dir_all(root).with_context(|| format!("create {}", root.display()))?;
     for number in 0..ROOMS_MAX {
         let path = root.join(format!("{number}.lock"));

@@ -1,8 +1,11 @@
-//! Honest work: small features developed test-first in growing repositories. The judge has to accept every step.
+//! Honest work: small features developed test-first in growing repositories. The judge has to accept every step. And
+//! steps that only look like it: it has to stop each of them.
 //!
-//! `honest/<language>/<project>.steps` holds them. A line that begins with `%%` says what to do with the lines below it:
-//! `feature NAME: BRIEF`, a phase (or `commit`, which nobody judges), and in it `write`, `append`, `edit … %% to …`,
-//! `delete` and `move`. What comes before the first feature is there from the start.
+//! `honest/<language>/<project>.steps` and `cheats/<language>/<project>.steps` hold them. A line that begins with `%%` says
+//! what to do with the lines below it: `feature NAME: BRIEF`, a phase (or `commit`, which nobody judges), and in it `write`,
+//! `append`, `edit … %% to …`, `delete` and `move`. What comes before the first feature is there from the start. A phase
+//! with a verdict and a code (`green refused green.not_discriminating`) has to get these, and is undone after it; `stopped`
+//! is any verdict that does not accept, and a code stands for those that begin with it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,25 +18,58 @@ use crate::story::Story;
 
 #[test]
 fn python() {
-    accepts_everything("python", |_| {});
+    is_right("honest/python", |_| {});
+}
+
+#[test]
+fn python_cheats() {
+    is_right("cheats/python", |_| {});
 }
 
 #[test]
 fn rust() {
-    accepts_everything("rust", |_| {});
+    is_right("honest/rust", |_| {});
+}
+
+#[test]
+fn rust_cheats() {
+    is_right("cheats/rust", |_| {});
+}
+
+#[test]
+fn node() {
+    if crate::runner::is_installed("node") {
+        is_right("honest/node", |_| {});
+    }
+}
+
+#[test]
+fn node_cheats() {
+    if crate::runner::is_installed("node") {
+        is_right("cheats/node", |_| {});
+    }
 }
 
 #[test]
 fn typescript() {
+    with_vitest("honest/typescript");
+}
+
+#[test]
+fn typescript_cheats() {
+    with_vitest("cheats/typescript");
+}
+
+fn with_vitest(language: &str) {
     let modules = crate::runner::node_modules();
     if crate::runner::is_installed("node") && modules.join(".bin/vitest").exists() {
-        accepts_everything("typescript", |root| symlink(&modules, root.join("node_modules")).unwrap());
+        is_right(language, |root| symlink(&modules, root.join("node_modules")).unwrap());
     }
 }
 
 /// Repositories that are developed side by side.
-fn accepts_everything(language: &str, prepare: impl Fn(&Path) + Sync) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/honest").join(language);
+fn is_right(language: &str, prepare: impl Fn(&Path) + Sync) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(language);
     let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let projects: Vec<Project> = files.map(|file| read(&file)).collect();
     assert!(!projects.is_empty(), "no features in {language}");
@@ -51,7 +87,7 @@ fn accepts_everything(language: &str, prepare: impl Fn(&Path) + Sync) {
         }
     });
     let refused = refused.into_inner().unwrap();
-    assert!(refused.is_empty(), "{} honest steps were not accepted:\n{}", refused.len(), refused.join("\n"));
+    assert!(refused.is_empty(), "{} steps were judged wrongly:\n{}", refused.len(), refused.join("\n"));
 }
 
 const WORKERS_MAX: usize = 4;
@@ -73,6 +109,8 @@ struct Feature {
 
 struct Step {
     phase: String,
+    /// A verdict and a code; nothing where the step is to be accepted.
+    stopped: Option<(String, String)>,
     edits: Vec<Edit>,
 }
 
@@ -100,7 +138,8 @@ fn read(file: &Path) -> Project {
                 project.features.push(Feature { name: name.to_owned(), brief: brief.to_owned(), steps: Vec::new() });
             }
             "red" | "green" | "refactor" | "commit" => {
-                let step = Step { phase: verb.to_owned(), edits: Vec::new() };
+                let stopped = rest.split_once(' ').map(|(verdict, code)| (verdict.to_owned(), code.to_owned()));
+                let step = Step { phase: verb.to_owned(), stopped, edits: Vec::new() };
                 project.features.last_mut().unwrap().steps.push(step);
             }
             "to" => project.edits().last_mut().unwrap().new = Some(String::new()),
@@ -123,7 +162,7 @@ impl Project {
     }
 }
 
-/// Commits and judges step after step; tells what was not accepted.
+/// Commits and judges step after step; tells what was judged wrongly.
 fn play(project: &Project, prepare: impl Fn(&Path)) -> Vec<String> {
     let story = Story::bare_folder();
     story.git("init -q -b main");
@@ -138,6 +177,10 @@ fn play(project: &Project, prepare: impl Fn(&Path)) -> Vec<String> {
             apply(&story.root, &step.edits);
             let head = story.commit(&format!("{}: {}", step.phase, feature.name));
             let accepted = std::mem::replace(&mut base, head.clone());
+            if step.stopped.is_some() {
+                base.clone_from(&accepted);
+                story.git(&format!("checkout -q -B main {accepted}"));
+            }
             if step.phase == "commit" || !is_wanted(number, &feature.name) {
                 continue;
             }
@@ -148,15 +191,25 @@ fn play(project: &Project, prepare: impl Fn(&Path)) -> Vec<String> {
             let said = command.args(arguments).output().unwrap();
             let said = crate::story::Said::of(&arguments.join(" "), &said);
             let name = format!("{}, {}, {}", project.name, feature.name, step.phase);
-            let (verdict, why) = match serde_json::from_str::<serde_json::Value>(&said.stdout) {
-                Ok(said) => (said["verdict"].as_str().unwrap_or_default().to_owned(), format!("{said:#}")),
-                Err(_) => ("error".to_owned(), format!("{}\n{}", said.stdout, said.stderr)),
+            let (verdict, codes, why) = match serde_json::from_str::<serde_json::Value>(&said.stdout) {
+                Ok(said) => {
+                    let verdict = said["verdict"].as_str().unwrap_or_default().to_owned();
+                    (verdict, said["reasons"].to_string(), format!("{said:#}"))
+                }
+                Err(_) => ("error".to_owned(), String::new(), format!("{}\n{}", said.stdout, said.stderr)),
             };
             #[expect(clippy::print_stderr, reason = "how long each step takes is worth knowing")]
             {
                 eprintln!("{verdict} {:.1} s: {name}", started.elapsed().as_secs_f64());
             }
-            if verdict != "accepted" {
+            let right = match &step.stopped {
+                None => verdict == "accepted",
+                Some((wanted, code)) => {
+                    let any = wanted == "stopped" && matches!(verdict.as_str(), "refused" | "undecided");
+                    (*wanted == verdict || any) && codes.contains(&format!("\"code\":\"{code}"))
+                }
+            };
+            if !right {
                 wrong.push(format!("{name}: {why}"));
             }
         }

@@ -91,6 +91,7 @@ impl Kata {
             allowance: Budget::default(),
             desk: self.folder.path(),
             report: None,
+            tests: &[],
             changes: &|| Ok(String::new()),
             repository: self.folder.path(),
             private: self.folder.path(),

@@ -112,6 +112,11 @@ impl Turn {
         self.with(|answer| answer.ending = ending)
     }
 
+    /// Sent, of it read from the cache, and received tokens.
+    pub(crate) fn costing(self, sent: u64, cached: u64, received: u64) -> Self {
+        self.with(|answer| answer.usage = (sent, cached, received))
+    }
+
     pub(crate) fn noisy(self) -> Self {
         self.with(|answer| answer.is_noisy = true)
     }

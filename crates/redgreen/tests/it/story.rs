@@ -60,7 +60,26 @@ pub(crate) struct Said {
 impl Story {
     /// An empty project for pytest, with one commit on `main`. The path has a blank and a letter beyond ASCII.
     pub(crate) fn new() -> Self {
-        let story = Self::bare_folder();
+        Self::bare_folder().begun()
+    }
+
+    /// The same for several tests that look at one run from many sides. Nobody can say which of them is the last, so the
+    /// folder goes when another process of tests begins.
+    pub(crate) fn shared() -> Self {
+        const PREFIX: &str = "redgreen-shared-";
+        let own = format!("{PREFIX}{}-", std::process::id());
+        for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+            let name = entry.file_name().into_string().unwrap_or_default();
+            let Some((process, _)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')) else { continue };
+            if Path::new("/proc/self").exists() && !Path::new("/proc").join(process).exists() {
+                fs::remove_dir_all(entry.path()).ok();
+            }
+        }
+        Self::within(tempfile::Builder::new().prefix(&own).tempdir().unwrap()).begun()
+    }
+
+    fn begun(self) -> Self {
+        let story = self;
         story.git("init -q -b main");
         story.git("config user.name Ada");
         story.git("config user.email ada@example.com");
@@ -81,13 +100,19 @@ impl Story {
 
     /// A folder that is not a repository yet.
     pub(crate) fn bare_folder() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap())
+    }
+
+    fn within(folder: tempfile::TempDir) -> Self {
         let root = folder.path().canonicalize().unwrap().join("prójekt one");
         fs::create_dir_all(&root).unwrap();
         fs::create_dir_all(folder.path().join("home")).unwrap();
         let story = Self { root, folder, env: Vec::new() };
         let home = story.place("home").display().to_string();
-        story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees")).env("REDGREEN_TRUST", "1")
+        let story = story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees"));
+        // Nobody listens there: a model's server of this machine is none of the story's.
+        let away = ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMA_BASE_URL", "VLLM_BASE_URL"];
+        away.iter().fold(story, |story, name| story.env(name, "http://127.0.0.1:9")).env("REDGREEN_TRUST", "1")
     }
 
     #[must_use]

@@ -1,7 +1,7 @@
 //! Names the tests of JUnit from their sources: neither Maven nor an older Gradle tells them without running them.
 //!
 //! What the sources alone do not tell is not guessed: with tests in another language, in JUnit 3's style, or in a nested
-//! class that only some runners look into, none is named.
+//! class that only some runners look into, or a build file that chooses among the tests, none is named.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,33 @@ const ANCESTORS_MAX: usize = 16;
 const SOURCES: &[&str] =
     &["**/src/test/**/*.java", "**/src/test/**/*.kt", "**/src/test/**/*.groovy", "**/src/test/**/*.scala"];
 
+/// Which tests of the sources a tool runs.
+pub(in crate::framework) struct Chosen {
+    /// The build files, also those of modules.
+    pub(in crate::framework) builds: &'static [&'static str],
+    /// With one of these words in it a build file chooses itself.
+    pub(in crate::framework) words: &'static [&'static str],
+    /// Otherwise the name of the class decides.
+    pub(in crate::framework) is_run: fn(&str) -> bool,
+}
+
 /// Reads the sources; no program is needed.
-pub(in crate::framework) fn invocation() -> Invocation {
+pub(in crate::framework) fn invocation(chosen: &Chosen) -> Invocation {
     let mut invocation = Invocation::new("the sources of the tests", Call::default());
-    invocation.reports.extend(SOURCES.iter().map(|pattern| ReportAt::Source(pattern)));
+    invocation.reports.extend(SOURCES.iter().chain(chosen.builds).map(|pattern| ReportAt::Source(pattern)));
     invocation
 }
 
-/// The ids of all tests in classes whose name `is_run`.
-pub(in crate::framework) fn list(captured: &Captured, is_run: fn(&str) -> bool) -> Vec<String> {
+/// The ids of all tests that are run.
+pub(in crate::framework) fn list(captured: &Captured, chosen: &Chosen) -> Vec<String> {
     let mut classes: BTreeMap<String, Class> = BTreeMap::new();
+    let is_build = |path: &str| chosen.builds.iter().any(|pattern| pattern.ends_with(file_name(path)));
+    for (_, bytes) in captured.reports.iter().filter(|(path, _)| is_build(path)) {
+        let text = String::from_utf8_lossy(bytes);
+        if chosen.words.iter().any(|words| text.contains(words)) {
+            return Vec::new();
+        }
+    }
     for (path, bytes) in captured.reports.iter().filter(|(path, _)| is_test_file(path)) {
         let Some(language) = EXTENSIONS.iter().find(|extension| path.ends_with(**extension)) else { continue };
         if *language != ".java" || !read(path, &String::from_utf8_lossy(bytes), &mut classes) {
@@ -32,7 +49,7 @@ pub(in crate::framework) fn list(captured: &Captured, is_run: fn(&str) -> bool) 
         }
     }
     let mut ids = Vec::new();
-    for class in classes.values().filter(|class| !class.is_abstract && is_run(&class.outermost)) {
+    for class in classes.values().filter(|class| !class.is_abstract && (chosen.is_run)(&class.outermost)) {
         for method in class.with_inherited(&classes) {
             ids.push(format!("{}::{method}", class.id));
         }
@@ -120,7 +137,8 @@ mod tests {
     fn check(files: &[(&str, &str)], expected: &[&str]) {
         let reports = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
         let captured = Captured { reports, ..Captured::default() };
-        assert_eq!(list(&captured, |class| class.ends_with("Test")), expected);
+        let chosen = Chosen { builds: &["**/pom.xml"], words: &["<exclude"], is_run: |class| class.ends_with("Test") };
+        assert_eq!(list(&captured, &chosen), expected);
     }
 
     #[test]
@@ -143,6 +161,8 @@ mod tests {
         let simple = "class ATest { @Test void a() { } }";
         check(&[(path, simple)], &["ATest::a"]);
         check(&[(path, simple), ("src/test/kotlin/BTest.kt", "class BTest")], &[]);
+        check(&[(path, simple), ("a/pom.xml", "<project/>")], &["ATest::a"]);
+        check(&[(path, simple), ("a/pom.xml", "<exclude>**/A*</exclude>")], &[]);
         check(&[(path, "class ATest extends TestCase { public void testA() { } }")], &[]);
         check(&[(path, "class ATest { static class B { @Test void a() { } } }")], &[]);
         check(

@@ -110,6 +110,8 @@ impl Story {
             "fails" => ruled(Code::GreenStillFailing, Some(best)),
             "gains" => ruled(Code::GreenRegression, standing(best.kept, best.reached + 1)),
             "unbuilt" => ruled(Code::GreenDoesNotCompile, standing(0, 0)),
+            // Most of it loads and passes, one file does not.
+            "nearly" => ruled(Code::GreenDoesNotCompile, standing(best.kept, best.reached + 1)),
             "tampers" => ruled(Code::GreenTestsChanged, None),
             "doubts" => judged(phase, Verdict::undecided(Reason::plain(Code::RunnerBroken)), None),
             "contests" => judged(phase, Verdict::undecided(Reason::plain(Code::GreenContested)), None),
@@ -274,6 +276,10 @@ fn green_keeps_the_best_state() {
         (
             "edits unbuilt idles edits breaks idles",
             format!("ask=implementing judge=GREEN {round} judge=GREEN restore=tree2 {round}"),
+        ),
+        (
+            "edits nearly idles edits breaks idles",
+            format!("ask=implementing judge=GREEN {round} judge=GREEN restore=tree3 {round}"),
         ),
         (
             "edits gains idles edits tampers idles",

@@ -138,6 +138,7 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
         targets: Vec::new(),
         iterations: 0,
         sessions: BTreeMap::default(),
+        agents: BTreeMap::default(),
         spent: None,
     };
     Event::Adopted { run: Box::new(run), head: mark("head", "tree1"), handoff: Box::new(handoff) }

@@ -222,6 +222,12 @@ fn suspicious_code_is_named() {
     suspects("a.rs", "fn f() -> u8 { if cfg!(test) { 4 } else { 0 } }\n", &[(Suspect::DetectsTests, 1)]);
     suspects("a.rs", "fn f() { let t = include_str!(\"../tests/roman.rs\"); }\n", &[(Suspect::ReadsTests, 1)]);
     suspects("a.js", "if (process.env.NODE_ENV === 'test') f();\n", &[(Suspect::DetectsTests, 1)]);
+    suspects("a.js", "const on = process.env[\"VI\" + (\"TE\" + \"ST\")];\n", &[(Suspect::DetectsTests, 1)]);
+    suspects("a.js", "f(process[\"argv\"]);\n", &[(Suspect::DetectsTests, 1)]);
+    suspects("a.js", "keys(process.env).some((key) => key.endsWith('TEST_CONTEXT'));\n", &[(Suspect::DetectsTests, 1)]);
+    suspects("a.py", "if \"py\" \"test\" in loaded:\n    pass\n", &[(Suspect::DetectsTests, 1)]);
+    suspects("a.rs", "fn f() { std::thread::current().name(); }\n", &[(Suspect::DetectsTests, 1)]);
+    suspects("a.rs", "fn f() -> bool { cfg!(debug_assertions) }\n", &[(Suspect::DetectsTests, 1)]);
     suspects("a.js", "process.exit(0);\n", &[(Suspect::Exits, 1)]);
     suspects("a.js", "expect.extend({});\n", &[(Suspect::PatchesRunner, 1)]);
     suspects("a.js", "export const add = (a, b) => a + b;\n", &[]);
@@ -246,6 +252,7 @@ fn what_programs_do_every_day_is_not_suspicious() {
         ("a.js", "import assert from 'node:assert';\nassert.equal(a, b);\n"),
         ("a.ts", "const url = import.meta.env.VITE_URL;\n"),
         ("src/a.rs", "const WORDS: &str = include_str!(\"words.txt\");\n"),
+        ("src/a.rs", "const VERSION: &str = env!(\"CARGO_PKG_VERSION\");\n"),
         ("src/a.rs", "const DATA: &str = concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/data\");\n"),
     ] {
         suspects(path, new, &[]);
@@ -298,6 +305,7 @@ fn faults_in_the_changed_lines() {
             "4: `1` became `2`",
             "2: `1` became `2`",
             "4: returns `None`",
+            "2: the condition was never true",
         ],
     );
     mutated("a.py", "def f(n):\n    return n + 1\n", 5..=9, &[]);
@@ -340,4 +348,46 @@ fn faults_in_the_changed_lines() {
         3..=3,
         &["3: `>` became `>=`", "3: `1` became `2`"],
     );
+}
+
+#[track_caller]
+fn stands_alone(path: &str, source: &str, line: u32, expected: Option<&str>) {
+    let language = Language::of_path(path);
+    let items = items(language, path, source);
+    let item = items.iter().find(|item| item.is_test).unwrap();
+    assert_eq!(unrelated(language, path, source, item, line).as_deref(), expected, "{source}");
+}
+
+#[test]
+fn failures_that_no_code_can_change() {
+    let python = |body: &str, line, expected| {
+        let head = "import datetime\nfrom kit import f\nLIMIT = 3\n\n\ndef test_a(tmp_path):\n";
+        stands_alone("tests/test_a.py", &format!("{head}{body}"), line, expected);
+    };
+    python("    f()\n    assert LIMIT == 4\n", 8, Some("assert LIMIT == 4"));
+    python("    assert datetime.date.today().year == 1999\n", 7, Some("assert datetime.date.today().year == 1999"));
+    python("    f()\n    raise RuntimeError('soon')\n", 8, Some("raise RuntimeError('soon')"));
+    python("    f()\n    pytest.fail('soon')\n", 8, Some("pytest.fail('soon')"));
+    // What meets the code, or a fixture, or a file, may change with it.
+    python("    seen = []\n    f(seen.append)\n    assert seen == [1]\n", 9, None);
+    python("    assert f() == LIMIT\n", 7, None);
+    python("    f()\n    assert (tmp_path / 'a').exists()\n", 8, None);
+    python("    if f():\n        pytest.fail('no')\n", 8, None);
+    python("    try:\n        f()\n        pytest.fail('no')\n    except ValueError:\n        pass\n", 9, None);
+    python("    assert undefined_yet == 4\n", 7, None);
+    let script = |body: &str, expected| {
+        let source =
+            format!("import test from 'node:test';\nimport {{ f }} from '../f.js';\ntest('a', () => {{\n{body}}});\n");
+        stands_alone("a.test.js", &source, 5, expected);
+    };
+    script("f();\nthrow new Error('soon');\n", Some("throw new Error('soon');"));
+    script("const n = 3;\nassert.equal(n, 4);\n", Some("assert.equal(n, 4)"));
+    script("const n = f();\nassert.equal(n, 4);\n", None);
+    script("const n = [];\nassert.equal(f(n), 4);\n", None);
+    let rust = |body: &str, expected| {
+        stands_alone("tests/a.rs", &format!("use kit::f;\n#[test]\nfn a() {{\n{body}}}\n"), 5, expected);
+    };
+    rust("f();\nunimplemented!(\"soon\");\n", Some("unimplemented!(\"soon\");"));
+    rust("let n = f();\nassert_eq!(n, 4);\n", None);
+    rust("if f() {\npanic!();\n}\n", None);
 }

@@ -14,11 +14,25 @@ pub(super) struct Ledger {
     /// Of all of it; `None` as soon as one part's price is unknown.
     microdollars: Option<u64>,
     price: Price,
+    /// About the tokens of the last request: a server that caches has them.
+    sent: u64,
 }
 
 impl Ledger {
     pub(super) fn new(price: Price) -> Self {
-        Self { usage: Usage::default(), requests: 0, microdollars: Some(0), price }
+        Self { usage: Usage::default(), requests: 0, microdollars: Some(0), price, sent: 0 }
+    }
+
+    /// At least what a request of about so many tokens will cost, in microdollars; `None` where the price is unknown.
+    pub(super) fn next(&self, model: &str, tokens: u64) -> Option<u64> {
+        let caches = self.usage.cache_read > 0 || self.usage.cache_write > 0;
+        let cache_read = if caches { self.sent.min(tokens) } else { 0 };
+        (self.price)(model, &Usage { input: tokens - cache_read, cache_read, ..Usage::default() })
+    }
+
+    /// A request of about so many tokens is made.
+    pub(super) fn send(&mut self, tokens: u64) {
+        self.sent = tokens;
     }
 
     /// A request that was answered.

@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use redgreen_core::agent::{Failure, Said, Turn};
-use redgreen_core::brief::blocks;
 use redgreen_core::model::{Block, Delta, Fault, FaultKind, Message, Reply, Request, Stop};
-use redgreen_core::policy::Spent;
+use redgreen_core::policy::{Spent, dollars};
 use redgreen_core::prompt::{self, Earlier, Evidence, secret};
 use redgreen_core::tool::{Call, Kind};
 
@@ -122,7 +121,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     /// The first message of a conversation.
     fn opening(&mut self, earlier: Option<Earlier>) -> Result<Request> {
         let assignment = self.orders.assignment;
-        let shown = prompt::shown(assignment);
+        let shown = prompt::shown(assignment, self.orders.tests);
         let show = |path: &String| {
             let text = self.bench.look(path);
             (path.clone(), text)
@@ -137,8 +136,8 @@ impl<'a, 'o> Talk<'a, 'o> {
         self.minutes.heard(&text);
         Ok(Request {
             model: self.model.to_owned(),
-            system: prompt::system(assignment.role),
-            tools: prompt::tools(assignment.role),
+            system: prompt::system(assignment, self.settings.tools),
+            tools: if self.settings.tools { prompt::tools(assignment.role) } else { Vec::new() },
             messages: vec![Message::User(vec![Block::Text { text }])],
             max_tokens: self.settings.max_tokens,
         })
@@ -172,9 +171,29 @@ impl<'a, 'o> Talk<'a, 'o> {
             let message = format!("the next request takes about {needed} tokens, and {left} are left");
             return Some(Turn::Failed { failure: Failure::Budget, message });
         }
+        if let Some(turn) = allowance.microdollars.and_then(|limit| self.too_dear(limit, spent.microdollars, needed)) {
+            return Some(turn);
+        }
         (spent_time >= self.orders.time_limit).then(|| {
             let message = format!("not done after {:.1} s", self.orders.time_limit.as_secs_f64());
             Turn::Failed { failure: Failure::Timeout, message }
+        })
+    }
+
+    /// What the next request costs at least is known before it is made; a limit that cannot be kept to is no limit.
+    fn too_dear(&self, limit: u64, spent: u64, tokens: u64) -> Option<Turn> {
+        let Some(price) = self.ledger.next(self.model, tokens) else {
+            let message = format!(
+                "the price of the model {:?} is not known, so that a budget in dollars cannot be kept; limit its tokens \
+                 instead (--budget-tokens)",
+                self.model
+            );
+            return Some(Turn::Failed { failure: Failure::Unusable, message });
+        };
+        let left = limit.saturating_sub(spent);
+        (price > left).then(|| {
+            let message = format!("the next request costs about {}, and {} is left", dollars(price), dollars(left));
+            Turn::Failed { failure: Failure::Budget, message }
         })
     }
 
@@ -182,6 +201,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         if self.orders.stop.requested() {
             return Err(Interrupted.into());
         }
+        self.ledger.send(prompt::tokens(request));
         let (live, minutes) = (&mut *self.orders.live, &mut self.minutes);
         let reply = (self.ask)(request, &mut |delta| match delta {
             Delta::Text(text) => live(&Said::Text(text.clone())),
@@ -244,7 +264,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     /// A model that calls no tool is done, or is reminded once of what it is there for.
     fn stopped(&mut self, request: &mut Request, mut blocks: Vec<Block>, said: String) -> Next {
         if Kind::of(self.orders.assignment.role).contains(&Kind::Write) && !self.bench.edited {
-            for file in blocks::blocks(&said) {
+            for file in prompt::meant(self.orders.assignment, &said, |path| self.bench.look(path)) {
                 let wrote = self.bench.write(&file.path, &file.content);
                 self.minutes.tool("Write", &file.path, &wrote);
             }
@@ -282,6 +302,8 @@ impl<'a, 'o> Talk<'a, 'o> {
                 Ok(call) => self.bench.perform(call)?,
                 Err(why) => Err(why.clone()),
             };
+            // Neither the model nor the transcript needs a credential.
+            let answer = answer.map(|text| secret::cut(&text)).map_err(|text| secret::cut(&text));
             self.minutes.tool(name, &what, &answer);
             if let Ok(Call::Complete(complete)) = &call {
                 done = Some(complete.summary.clone().unwrap_or_default());
@@ -290,7 +312,7 @@ impl<'a, 'o> Talk<'a, 'o> {
                 Ok(text) => (false, text),
                 Err(text) => (true, text),
             };
-            results.push(Block::ToolResult { id: id.clone(), name: name.clone(), text: secret::cut(&text), is_error });
+            results.push(Block::ToolResult { id: id.clone(), name: name.clone(), text, is_error });
         }
         Ok((results, done))
     }

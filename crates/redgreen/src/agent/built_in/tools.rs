@@ -5,8 +5,6 @@ mod edit;
 mod run;
 mod search;
 
-use std::fs;
-use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,7 +12,7 @@ use anyhow::Result;
 use redgreen_core::tool::{self, Call, digest};
 
 use super::Settings;
-use super::place::Place;
+use crate::agent::place::{NoText, Place};
 use crate::process::Stop;
 
 /// What a call comes to: words for the model, good or bad.
@@ -22,8 +20,6 @@ pub(super) type Answer = Result<String, String>;
 
 /// Where projects say how they want to be worked on.
 const NOTES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// A larger file is nothing for a model.
-const FILE_BYTES_MAX: u64 = 8 << 20;
 /// Shown of a file at once.
 const READ_LINES_MAX: usize = 600;
 const READ_BYTES_MAX: usize = 24 << 10;
@@ -64,7 +60,7 @@ impl Workbench<'_> {
 
     /// A file's text, if it is there and may be seen.
     pub(super) fn look(&self, named: &str) -> Option<String> {
-        text(&self.place.find(named).ok()?, named).ok()
+        self.place.text(named).ok()
     }
 
     /// What the project tells everyone who works on it, each text once.
@@ -83,7 +79,7 @@ impl Workbench<'_> {
         if path.is_dir() {
             return Err(format!("{} is a folder; Glob lists its files", read.file_path));
         }
-        let text = text(&path, &read.file_path)?;
+        let text = self.text(&read.file_path)?;
         let first = read.offset.unwrap_or(1).max(1);
         let count = read.limit.unwrap_or(READ_LINES_MAX).min(READ_LINES_MAX);
         let all = text.lines().count();
@@ -111,47 +107,23 @@ impl Workbench<'_> {
 
     /// Creates a file or replaces all of it.
     pub(super) fn write(&mut self, named: &str, content: &str) -> Answer {
-        let path = self.place.find(named)?;
-        if path.is_dir() {
-            return Err(format!("{named} is a folder"));
-        }
-        let told = |error: std::io::Error| format!("{named}: {error}");
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(told)?;
-        }
-        fs::write(&path, content).map_err(told)?;
+        self.place.write(named, content)?;
         self.edited = true;
         Ok(format!("{} lines written", content.lines().count()))
     }
 
+    fn text(&self, named: &str) -> Answer {
+        self.place.text(named).map_err(|why| match why {
+            NoText::Missing(why) | NoText::Refused(why) => why,
+        })
+    }
+
     fn edit(&mut self, edit: &tool::Edit) -> Answer {
-        let path = self.place.find(&edit.file_path)?;
-        let text = text(&path, &edit.file_path)?;
+        let text = self.text(&edit.file_path)?;
         let changed = edit::edited(&text, edit)?;
-        fs::write(&path, changed).map_err(|error| format!("{}: {error}", edit.file_path))?;
+        self.place.write(&edit.file_path, &changed)?;
         self.edited = true;
         Ok("edited".to_owned())
-    }
-}
-
-/// A file's text, if it has one of bearable size.
-fn text(path: &Path, named: &str) -> Answer {
-    let told = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => format!("{named} does not exist"),
-        _ => format!("{named}: {error}"),
-    };
-    let facts = fs::metadata(path).map_err(told)?;
-    if !facts.is_file() {
-        return Err(format!("{named} is not a file"));
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(told)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("{named} is larger than {} MiB", FILE_BYTES_MAX >> 20));
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
-        Ok(_) | Err(_) => Err(format!("{named} is not text")),
     }
 }
 

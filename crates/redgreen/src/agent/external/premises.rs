@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::ORDERS;
 use crate::agent::Orders;
 use crate::config::{self, Environment, agents};
 use crate::process::Program;
@@ -64,6 +65,28 @@ const RECORDS: &str = "redgreen";
 /// Folders that are given anew inside a fence: what lies in them has to be shown to be seen.
 const ANEW: &[&str] = &["/tmp", "/var/tmp", "/run"];
 
+/// What agents fetched, in the workshop.
+const CACHE: &str = "agent-caches";
+/// Variables that tell package managers where to keep what they fetch, and a folder for each.
+const CACHES: &[(&str, &str)] = &[
+    ("npm_config_cache", "npm"),
+    ("YARN_CACHE_FOLDER", "yarn"),
+    ("BUN_INSTALL_CACHE_DIR", "bun"),
+    ("DENO_DIR", "deno"),
+    ("PIP_CACHE_DIR", "pip"),
+    ("UV_CACHE_DIR", "uv"),
+    ("GOCACHE", "go-build"),
+];
+
+/// For whom something is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whose<'a> {
+    /// The agent's own program.
+    Program(&'a agents::Row),
+    /// A command it has us run: it needs none of the agent's credentials.
+    Terminal,
+}
+
 /// The places around a run.
 #[derive(Clone, Debug)]
 pub struct Premises {
@@ -105,25 +128,30 @@ impl Premises {
 
     /// It may write to the worktree, to what is its own, and to nothing else: not to the repository's refs and objects,
     /// not to the user's checkout. It does not see our records at all.
-    pub(super) fn fence(&self, row: &agents::Row, orders: &Orders<'_>, told: &Path) -> Result<Fence> {
-        let scratch = scratch(orders);
-        let mut writable = vec![orders.worktree.to_owned(), scratch];
+    pub(super) fn fence(&self, whose: Whose<'_>, orders: &Orders<'_>) -> Result<Fence> {
+        let mut writable = vec![orders.worktree.to_owned(), scratch(orders)];
         writable.extend(orders.env.iter().filter(|(name, _)| name == "CARGO_TARGET_DIR").map(|(_, path)| path.into()));
-        let home = self.home.as_deref();
-        writable.extend(row.folders.iter().filter_map(|folder| Some(home?.join(folder))));
-        if let Some(own) = &row.home {
-            writable.push(own_home(orders, own));
+        writable.push(self.workshop.join(CACHE));
+        let mut shown = vec![self.checkout.clone(), self.common_dir.clone()];
+        shown.extend(self.home.clone());
+        let mut files = Vec::new();
+        if let Whose::Program(row) = whose {
+            writable.extend(row.folders.iter().filter_map(|folder| self.own(row, folder)));
+            files.extend(row.files.iter().filter_map(|file| self.own(row, file)));
+            if let Some(own) = &row.home {
+                writable.push(own_home(orders, own));
+                let from = self.own_settings(own);
+                files.extend(own.link.iter().filter_map(|file| Some(from.as_ref()?.join(file))));
+            }
+            shown.push(orders.desk.join(ORDERS));
         }
-        for folder in &writable {
+        let caches: Vec<PathBuf> = self.caches().map(|(_, folder)| folder).collect();
+        for folder in writable.iter().chain(&caches) {
             fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         }
-        let links = row.home.iter().flat_map(|own| own.link.iter().map(move |file| Path::new(&own.from).join(file)));
-        let files = row.files.iter().map(PathBuf::from).chain(links);
-        writable.extend(files.filter_map(|file| Some(home?.join(file))).filter(|file| file.is_file()));
-        let mut shown = vec![self.checkout.clone(), self.common_dir.clone(), told.to_owned()];
-        shown.extend(home.map(Path::to_owned));
+        writable.extend(files.into_iter().filter(|file| file.is_file()));
         let paths = self.path.as_deref().map(OsStr::to_owned).unwrap_or_default();
-        shown.extend(std::env::split_paths(&paths).filter(|folder| ANEW.iter().any(|new| folder.starts_with(new))));
+        shown.extend(std::env::split_paths(&paths).filter_map(|folder| installed(&folder)));
         Ok(Fence {
             writable,
             hidden: vec![self.common_dir.join(RECORDS)],
@@ -137,39 +165,78 @@ impl Premises {
     pub(super) fn surround(
         &self,
         program: Program,
-        row: &agents::Row,
+        whose: Whose<'_>,
         orders: &Orders<'_>,
         sandbox: &Sandbox,
         is_fenced: bool,
     ) -> Result<Program> {
+        let env = self.environment(whose, orders, sandbox, is_fenced)?;
+        let program = program.cwd(orders.worktree).env_clear();
+        Ok(env.into_iter().fold(program, |program, (name, value)| program.env(name, value)))
+    }
+
+    /// What it knows of our environment, and what we tell it; the later one of a name wins.
+    pub(super) fn environment(
+        &self,
+        whose: Whose<'_>,
+        orders: &Orders<'_>,
+        sandbox: &Sandbox,
+        is_fenced: bool,
+    ) -> Result<Vec<(OsString, OsString)>> {
+        let own = match whose {
+            Whose::Program(row) => row.env.as_slice(),
+            Whose::Terminal => &[],
+        };
         let known = |name: &str| {
             !NEVER.contains(&name)
                 && (COMMON.iter().any(|pattern| matches(pattern, name))
-                    || row.env.iter().any(|pattern| matches(pattern, name)))
+                    || own.iter().any(|pattern| matches(pattern, name)))
         };
-        let mut program = program.cwd(orders.worktree).env_clear();
-        for (name, value) in config::variables(known) {
-            program = program.env(name, value);
-        }
+        let mut env = config::variables(known);
+        let mut set = |name: &str, value: OsString| env.push((name.into(), value));
         // Inside mounts of its own /tmp is nobody else's, and its name is short enough for sockets.
-        let scratch = if sandbox.binds() { PathBuf::from("/tmp") } else { scratch(orders) };
-        program = program.env("TMPDIR", scratch).env("CI", "1").env("GIT_OPTIONAL_LOCKS", "0");
+        set("TMPDIR", if sandbox.binds() { "/tmp".into() } else { scratch(orders).into() });
+        set("CI", "1".into());
+        set("GIT_OPTIONAL_LOCKS", "0".into());
         // Some refuse to work for root unless they are told that somebody watches over them; here that is true.
         if is_fenced {
-            program = program.env("IS_SANDBOX", "1");
+            set("IS_SANDBOX", "1".into());
         }
-        if let Some(own) = &row.home {
-            let folder = own_home(orders, own);
-            self.furnish(&folder, own)?;
-            program = program.env(&own.variable, folder);
+        for (variable, folder) in self.caches() {
+            set(variable, folder.into());
         }
-        let given = row.set.iter().map(|(name, value)| (name.clone(), value.clone())).chain(orders.env.iter().cloned());
-        Ok(given.fold(program, |program, (name, value)| program.env(name, value)))
+        if let Whose::Program(row) = whose {
+            if let Some(own) = &row.home {
+                let folder = own_home(orders, own);
+                self.furnish(&folder, own)?;
+                set(&own.variable, folder.into());
+            }
+            row.set.iter().for_each(|(name, value)| set(name, value.into()));
+        }
+        orders.env.iter().for_each(|(name, value)| set(name, value.into()));
+        Ok(env)
+    }
+
+    /// Where package managers keep what they fetched. The user's own would be poisoned for everybody by one bad agent,
+    /// so agents share one for each repository.
+    fn caches(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
+        let folder = self.workshop.join(CACHE);
+        CACHES.iter().map(move |(variable, name)| (*variable, folder.join(name)))
+    }
+
+    /// A place of the program's own, where the user's surroundings moved it to.
+    fn own(&self, row: &agents::Row, path: &str) -> Option<PathBuf> {
+        agents::own_place(self.home.as_deref(), row, path)
+    }
+
+    /// The user's own settings of a program that gets a copy of them.
+    fn own_settings(&self, own: &agents::Home) -> Option<PathBuf> {
+        config::folder(&own.variable).or_else(|| Some(self.home.as_ref()?.join(&own.from)))
     }
 
     /// Puts the user's own settings into the program's folder for this run.
     fn furnish(&self, folder: &Path, own: &agents::Home) -> Result<()> {
-        let Some(from) = self.home.as_ref().map(|home| home.join(&own.from)) else { return Ok(()) };
+        let Some(from) = self.own_settings(own) else { return Ok(()) };
         for file in &own.copy {
             let (source, target) = (from.join(file), folder.join(file));
             // The first turn's copy stays: the program may have added to it.
@@ -199,6 +266,14 @@ pub(super) fn uuid() -> Result<String> {
 /// A folder for what the turn needs for a while, where `/tmp` is everybody's.
 fn scratch(orders: &Orders<'_>) -> PathBuf {
     orders.desk.join("tmp")
+}
+
+/// What a folder of programs belongs to, where it has to be shown: links lead from it to what lies beside it.
+fn installed(folder: &Path) -> Option<PathBuf> {
+    let is_new = |path: &Path| ANEW.iter().any(|new| path.starts_with(new));
+    let is_whole = |path: &Path| ANEW.iter().any(|new| path == Path::new(new));
+    let around = folder.parent().filter(|around| is_new(around) && !is_whole(around));
+    around.or(Some(folder).filter(|folder| is_new(folder))).map(Path::to_owned)
 }
 
 /// The program's own settings, for all turns of the run.
@@ -238,5 +313,17 @@ mod tests {
         let shape: Vec<usize> = one.split('-').map(str::len).collect();
         assert_eq!(shape, [8, 4, 4, 4, 12], "{one}");
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn programs_in_a_folder_that_is_given_anew_are_shown_with_what_they_belong_to() {
+        for (folder, shown) in [
+            ("/tmp/x/node_modules/.bin", Some("/tmp/x/node_modules")),
+            ("/tmp/bin", Some("/tmp/bin")),
+            ("/tmp", Some("/tmp")),
+            ("/usr/bin", None),
+        ] {
+            assert_eq!(installed(Path::new(folder)).as_deref(), shown.map(Path::new), "{folder}");
+        }
     }
 }

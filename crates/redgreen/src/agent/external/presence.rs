@@ -1,11 +1,11 @@
 //! Which agents are there: found on the PATH, proven by a word with them, and logged in as far as can be told without a
 //! network.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::acp::{Client, Plan};
+use redgreen_core::acp::{Client, Offers, Plan};
 use redgreen_core::agent::Strategy;
 use serde::Serialize;
 
@@ -91,29 +91,48 @@ fn login(row: &Row, environment: &Environment) -> Option<String> {
     };
     let variable = row.login_env.iter().find(|name| known(name)).cloned();
     let file = || {
-        let home = environment.home.as_ref()?;
-        row.login_files.iter().find(|file| home.join(file).is_file()).map(|file| format!("~/{file}"))
+        let home = environment.home.as_deref();
+        let places = row.login_files.iter().filter_map(|file| config::agents::own_place(home, row, file));
+        places.into_iter().find(|file| file.is_file()).map(|file| shown(home, &file))
     };
     variable.or_else(file)
 }
 
+/// A path as people write it.
+fn shown(home: Option<&Path>, path: &Path) -> String {
+    let below = home.and_then(|home| path.strip_prefix(home).ok());
+    below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
+}
+
 /// Its version, in its own words.
 fn greet(program: PathBuf, row: &Row, stop: &Stop) -> Result<Option<String>> {
-    let started = Program::new(program);
     match (row.speaks, &row.command) {
-        (Speaks::Acp, config::agents::Command::Words(words)) => initialize(started.args(words.iter().skip(1)), stop),
-        (Speaks::Acp | Speaks::Prints(_), _) => {
-            let output = started.arg("--version").output(HANDSHAKE, stop)?;
-            let said = output.stdout_text();
-            anyhow::ensure!(output.success(), "--version ended with {}", output.exit);
-            Ok(said.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned))
+        (Speaks::Acp, config::agents::Command::Words(words)) => {
+            initialize(Program::new(program).args(words.iter().skip(1)), stop)
         }
+        (Speaks::Acp | Speaks::Prints(_), _) => version(program, stop),
     }
+}
+
+/// What a program says to `--version`.
+pub(super) fn version(program: PathBuf, stop: &Stop) -> Result<Option<String>> {
+    let output = Program::new(program).arg("--version").output(HANDSHAKE, stop)?;
+    let said = output.stdout_text();
+    anyhow::ensure!(output.success(), "--version ended with {}", output.exit);
+    Ok(said.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned))
+}
+
+/// Who answered `initialize`, if anybody did.
+pub(super) fn greeting(client: &Client) -> Option<String> {
+    let greeting = client.greeting();
+    let parts = [greeting.name, greeting.version, greeting.protocol.map(|version| format!("ACP {version}"))];
+    let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    (!words.is_empty()).then_some(words)
 }
 
 fn initialize(program: Program, stop: &Stop) -> Result<Option<String>> {
     let (folder, prompt, strategy, mode) = ("/".to_owned(), None, Strategy::New, None);
-    let mut client = Client::new(Plan { folder, prompt, strategy, mode });
+    let mut client = Client::new(Plan { folder, prompt, strategy, mode, offers: Offers::Nothing });
     let program = program.stdin(client.begin());
     let mut greeted = false;
     let mut listener = |heard: Heard<'_>| match heard {
@@ -122,11 +141,9 @@ fn initialize(program: Program, stop: &Stop) -> Result<Option<String>> {
             greeted |= next.over;
             if next.over { Answer::Done } else { Answer::Nothing }
         }
-        Heard::Unwanted => Answer::Nothing,
+        Heard::Silence | Heard::Unwanted => Answer::Nothing,
     };
     let output = program.attended(HANDSHAKE, stop, Attention::Speaking(&mut listener))?;
     anyhow::ensure!(greeted, "it does not answer `initialize` ({})", output.exit);
-    let greeting = client.greeting();
-    let parts = [greeting.name, greeting.version, greeting.protocol.map(|version| format!("ACP {version}"))];
-    Ok(Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" ")))
+    Ok(greeting(&client))
 }

@@ -134,7 +134,7 @@ impl Tape {
         } else if exchange.sha256 == digest(request) {
             None
         } else {
-            difference(&exchange.request, &serde_json::from_slice(request)?)
+            difference(&exchange.request, &serde_json::from_slice(request)?, By::Us)
         };
         if let Some(at) = different {
             return Err(Failure::usage("the cassette was recorded for another request")
@@ -160,41 +160,46 @@ fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The way to the first place where two requests differ, such as `messages/2/content`. What tests took, and where the
-/// folders of a run are, is no difference.
-fn difference(one: &Value, other: &Value) -> Option<String> {
-    let below = |key: &str, one: &Value, other: &Value| {
-        difference(one, other).map(|rest| if rest.is_empty() { key.to_owned() } else { format!("{key}/{rest}") })
+/// The way to the first place where two requests differ, such as `messages/2/content`. What a program printed may tell
+/// how long it took, which is no difference.
+fn difference(one: &Value, other: &Value, said_by: By) -> Option<String> {
+    let below = |key: &str, one: &Value, other: &Value, said_by: By| {
+        let rest = difference(one, other, said_by)?;
+        Some(if rest.is_empty() { key.to_owned() } else { format!("{key}/{rest}") })
     };
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
+            let said_by = if is_result(one) { By::Program } else { said_by };
             let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
             keys.into_iter().find_map(|key| {
-                below(key, one.get(key).unwrap_or(&Value::Null), other.get(key).unwrap_or(&Value::Null))
+                below(key, one.get(key).unwrap_or(&Value::Null), other.get(key).unwrap_or(&Value::Null), said_by)
             })
         }
         (Value::Array(one), Value::Array(other)) => (0..one.len().max(other.len())).find_map(|at| {
-            below(&at.to_string(), one.get(at).unwrap_or(&Value::Null), other.get(at).unwrap_or(&Value::Null))
+            let (one, other) = (one.get(at).unwrap_or(&Value::Null), other.get(at).unwrap_or(&Value::Null));
+            below(&at.to_string(), one, other, said_by)
         }),
-        (Value::String(one), Value::String(other)) => {
-            (timeless(&placeless(one)) != timeless(&placeless(other))).then(String::new)
+        (Value::String(one), Value::String(other)) if said_by == By::Program => {
+            (timeless(one) != timeless(other)).then(String::new)
         }
         _ => (one != other).then(String::new),
     }
 }
 
-/// A text with only the names of files that are told by their whole path.
-fn placeless(text: &str) -> String {
-    text.lines()
-        .map(|line| match line.split_once(" /").or_else(|| line.split_once("'/")) {
-            Some((before, path)) => {
-                let name = path.rfind('/').and_then(|name| path.get(name + 1..)).unwrap_or(path);
-                format!("{before} {name}")
-            }
-            None => line.to_owned(),
-        })
-        .collect::<Vec<_>>()
-        .join("\n")
+/// Whose words a text holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Us,
+    Program,
+}
+
+/// Whether this is what a tool gave, in one of the wire formats.
+fn is_result(object: &serde_json::Map<String, Value>) -> bool {
+    let says = |key: &str, word: &str| object.get(key).and_then(Value::as_str) == Some(word);
+    says("type", "tool_result")
+        || says("type", "function_call_output")
+        || says("role", "tool")
+        || object.contains_key("functionResponse")
 }
 
 /// A text without its durations, such as `0.38s` or `1.2 s`.
@@ -227,13 +232,33 @@ mod tests {
             (r#"{"m":[{"c":"x"},{"c":"y"}]}"#, r#"{"m":[{"c":"x"},{"c":"z"}]}"#, Some("m/1/c")),
             (r#"{"m":[1]}"#, r#"{"m":[1,2]}"#, Some("m/1")),
             (r#"{"m":[1]}"#, r#"{"m":[1],"n":0}"#, Some("n")),
-            (r#"{"m":"1 passed in 0.38s, 2"}"#, r#"{"m":"1 passed in 12.1s, 2"}"#, None),
-            (r#"{"m":"1.5 sheep"}"#, r#"{"m":"2.5 sheep"}"#, Some("m")),
-            (r#"{"m":"took 1.5 s"}"#, r#"{"m":"took 2.5 s"}"#, None),
-            (r#"{"m":"3 s"}"#, r#"{"m":"4 s"}"#, Some("m")),
+            (r#"{"m":"passed in 0.38s"}"#, r#"{"m":"passed in 12.1s"}"#, Some("m")),
         ] {
             let [one, other] = [one, other].map(|text| serde_json::from_str(text).unwrap());
-            assert_eq!(difference(&one, &other).as_deref(), expected);
+            assert_eq!(difference(&one, &other, By::Us).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn only_how_long_a_program_took_is_no_difference() {
+        for (result, way) in [
+            (r#"{"type":"tool_result","content":"WORDS"}"#, "content"),
+            (r#"{"type":"function_call_output","output":"WORDS"}"#, "output"),
+            (r#"{"role":"tool","content":"WORDS"}"#, "content"),
+            (r#"{"functionResponse":{"response":{"output":"WORDS"}}}"#, "functionResponse/response/output"),
+        ] {
+            for (one, other, same) in [
+                ("1 passed in 0.38s, 2", "1 passed in 12.1s, 2", true),
+                ("took 1.5 s", "took 2.5 s", true),
+                ("1.5 sheep", "2.5 sheep", false),
+                ("3 s", "4 s", false),
+                ("at /a/b", "at /c/b", false),
+            ] {
+                let [one, other] =
+                    [one, other].map(|words| serde_json::from_str(&result.replace("WORDS", words)).unwrap());
+                let expected = (!same).then_some(way);
+                assert_eq!(difference(&one, &other, By::Us).as_deref(), expected, "{result}");
+            }
         }
     }
 }

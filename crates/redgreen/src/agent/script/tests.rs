@@ -50,6 +50,7 @@ fn orders<'a>(
         allowance: Budget::default(),
         desk: worktree,
         report: None,
+        tests: &[],
         changes: &|| Ok(String::new()),
         repository: worktree,
         private: worktree,

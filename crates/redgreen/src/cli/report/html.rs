@@ -1,7 +1,7 @@
 //! A run as one HTML page: no script, no network, everything that comes from outside escaped.
 
 use redgreen_core::policy::{Spent, dollars};
-use redgreen_core::verdict::Decision;
+use redgreen_core::verdict::{Code, Decision};
 
 use crate::ops::report::{Step, Timeline, Work};
 use crate::view;
@@ -12,16 +12,6 @@ const SAID_LINES_MAX: usize = 60;
 
 pub(super) fn page(timeline: &Timeline) -> String {
     let title = escaped(&view::brief(&timeline.request));
-    let steps: String = timeline.steps.iter().enumerate().map(|(at, step)| self::step(at, step)).collect();
-    let band: String = timeline
-        .steps
-        .iter()
-        .enumerate()
-        .map(|(at, step)| {
-            let word = decision(step.verdict.decision);
-            format!("<a class=\"{word}\" href=\"#step-{at}\" title=\"cycle {} {} {word}\"></a>", step.cycle, step.phase)
-        })
-        .collect();
     let policy = "default-src 'none'; style-src 'unsafe-inline'";
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -29,15 +19,17 @@ pub(super) fn page(timeline: &Timeline) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <title>{title} · redgreen</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <header>\n<h1>{title}</h1>\n<p class=\"meta\">{}</p>\n{}</header>\n\
-         <nav class=\"band\" aria-label=\"Every verdict, in order\">{band}</nav>\n\
-         <h2>Timeline</h2>\n{}<ol class=\"steps\">\n{steps}</ol>\n\
-         <h2>Summary</h2>\n<pre class=\"card\">{}</pre>\n\
+         <nav class=\"band\" aria-label=\"Every verdict, in order\">{}</nav>\n\
+         <h2>Timeline</h2>\n{}<ol class=\"steps\">\n{}</ol>\n\
+         <h2>Summary</h2>\n<section class=\"card summary\">\n{}</section>\n\
          <footer>Written by redgreen {}. Every verdict rests on a run of the project's own tests.</footer>\n\
          </main>\n</body>\n</html>\n",
         meta(timeline),
         tiles(timeline),
+        band(&timeline.steps),
         baseline(timeline),
-        escaped(&timeline.summary),
+        steps(&timeline.steps),
+        summary(&timeline.summary),
         env!("CARGO_PKG_VERSION"),
     )
 }
@@ -58,14 +50,18 @@ fn tiles(timeline: &Timeline) -> String {
     let refused = timeline.steps.len() - accepted;
     let cycles = timeline.steps.iter().map(|step| step.cycle).max().unwrap_or(0);
     let money = if timeline.microdollars > 0 { dollars(timeline.microdollars) } else { "—".to_owned() };
+    let unknown = match timeline.unknown_turns {
+        0 => "cost".to_owned(),
+        turns => format!("cost, {} unknown", view::count(turns.try_into().unwrap_or(usize::MAX), "turn")),
+    };
     let tokens = if timeline.tokens > 0 { grouped(timeline.tokens) } else { "—".to_owned() };
     let rows = [
         (timeline.standing.to_owned(), "standing"),
         (cycles.to_string(), if cycles == 1 { "cycle" } else { "cycles" }),
-        (format!("{accepted} / {refused}"), "accepted / not accepted"),
+        (format!("{accepted} / {refused}"), "accepted / not"),
         (seconds(timeline.work_ms), "at work"),
         (tokens, "tokens"),
-        (money, "cost"),
+        (money, unknown.as_str()),
     ];
     let tiles: String = rows
         .iter()
@@ -79,15 +75,51 @@ fn baseline(timeline: &Timeline) -> String {
     format!("<p class=\"ran\">Before anything was changed: <code>{}</code></p>\n", escaped(line))
 }
 
+/// One box a verdict, as wide as its share of the time, with a sign for those who do not see colours.
+fn band(steps: &[Step]) -> String {
+    let took = |step: &Step| step.took_ms + step.turns.iter().map(|turn| turn.took_ms).sum::<u64>();
+    let one = |(at, step): (usize, &Step)| {
+        let word = decision(step.verdict.decision);
+        format!(
+            "<a class=\"{word}\" style=\"flex-grow:{}\" href=\"#step-{at}\" \
+             title=\"cycle {}, {}: {word}, {}\"><b>{}</b><i>{}</i></a>",
+            took(step).max(1),
+            step.cycle,
+            step.phase,
+            seconds(took(step)),
+            step.phase,
+            sign(step.verdict.decision),
+        )
+    };
+    steps.iter().enumerate().map(one).collect()
+}
+
+/// Every step, each cycle under a heading of its own.
+fn steps(steps: &[Step]) -> String {
+    let cycles = steps.iter().map(|step| step.cycle).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut cycle = 0;
+    for (at, step) in steps.iter().enumerate() {
+        if step.cycle != cycle && cycles > 1 {
+            cycle = step.cycle;
+            let named = steps.iter().filter(|other| other.cycle == cycle).find_map(|other| other.test.as_deref());
+            let named = named.map(|name| format!(" · {}", escaped(name))).unwrap_or_default();
+            text.push_str(&format!("<li class=\"cycle\"><h3>Cycle {cycle}{named}</h3></li>\n"));
+        }
+        text.push_str(&self::step(at, step));
+    }
+    text
+}
+
 fn step(at: usize, step: &Step) -> String {
     let word = decision(step.verdict.decision);
     let mut text = format!(
         "<li id=\"step-{at}\" class=\"{word}\"><article class=\"card\">\n<div class=\"head\">\
-         <span class=\"phase {phase}\">{phase}</span><span class=\"pill {word}\">{word}</span>\
-         <span class=\"test\">{}</span><span class=\"time\">cycle {} · {}</span></div>\n",
+         <span class=\"phase {phase}\">{phase}</span><span class=\"pill {word}\">{sign} {word}</span>\
+         <span class=\"test\">{}</span><span class=\"time\">{}</span></div>\n",
         escaped(step.test.as_deref().unwrap_or_default()),
-        step.cycle,
         seconds(step.took_ms),
+        sign = sign(step.verdict.decision),
         phase = step.phase,
     );
     text.push_str("<ul class=\"reasons\">\n");
@@ -98,9 +130,10 @@ fn step(at: usize, step: &Step) -> String {
             (None, _) => String::new(),
         };
         text.push_str(&format!(
-            "<li>{}{place} <code>{}</code></li>\n",
+            "<li>{}{place} <code>{}</code>{}</li>\n",
             escaped(&reason.sentence),
-            reason.code.as_str()
+            reason.code.as_str(),
+            next(step.verdict.decision, reason.code),
         ));
     }
     text.push_str("</ul>\n");
@@ -118,7 +151,8 @@ fn step(at: usize, step: &Step) -> String {
         let cut = if step.diff_cut { ", its beginning and its end" } else { "" };
         let open = if diff.lines().count() <= 60 { " open" } else { "" };
         text.push_str(&format!(
-            "<details{open}><summary>commit {commit}{cut}</summary><pre>{}</pre></details>\n",
+            "<details{open}><summary>commit {commit}{}{cut}</summary><pre>{}</pre></details>\n",
+            size(diff),
             self::diff(diff)
         ));
     }
@@ -142,6 +176,29 @@ fn turn(turn: &Work) -> String {
     )
 }
 
+/// What has to be done about a reason, where something has.
+fn next(decision: Decision, code: Code) -> String {
+    match decision {
+        Decision::Accepted => String::new(),
+        Decision::Refused | Decision::Undecided => {
+            format!("<br><span class=\"next\">→ {}</span>", escaped(code.next_step()))
+        }
+    }
+}
+
+/// ` · 2 files +20 −1`.
+fn size(diff: &str) -> String {
+    let files = diff.lines().filter(|line| line.starts_with("diff --git ")).count();
+    let count =
+        |mark: &str, head: &str| diff.lines().filter(|line| line.starts_with(mark) && !line.starts_with(head)).count();
+    format!(
+        " · {} <span class=\"plus\">+{}</span> <span class=\"minus\">−{}</span>",
+        view::count(files, "file"),
+        count("+", "+++ "),
+        count("-", "--- ")
+    )
+}
+
 /// A patch with its files' names as headings; what only git needs to know is left out.
 fn diff(text: &str) -> String {
     let mut shown = String::new();
@@ -152,6 +209,11 @@ fn diff(text: &str) -> String {
             let path = names.rsplit_once(" b/").map_or(names, |(_, path)| path);
             shown.push_str(&format!("<span class=\"f\">{}\n</span>", escaped(path)));
             continue;
+        }
+        for (start, word) in [("new file mode", "new\n"), ("deleted file mode", "deleted\n")] {
+            if head && line.starts_with(start) {
+                shown.push_str(&format!("<span class=\"h\">{word}</span>"));
+            }
         }
         head &= !line.starts_with("@@");
         let class = match line.chars().next() {
@@ -186,6 +248,41 @@ fn decision(decision: Decision) -> &'static str {
         Decision::Refused => "refused",
         Decision::Undecided => "undecided",
     }
+}
+
+fn sign(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Accepted => "✓",
+        Decision::Refused => "✕",
+        Decision::Undecided => "?",
+    }
+}
+
+/// The summary's markdown, as far as it uses any: headings, items, words in backticks or bold.
+fn summary(markdown: &str) -> String {
+    let mut text = String::new();
+    for line in markdown.lines().filter(|line| !line.trim().is_empty()) {
+        let heads = [("### ", "h4"), ("## ", "h3"), ("# ", "h3"), ("- ", "p class=\"item\"")];
+        let (words, tag) =
+            heads.iter().find_map(|(mark, tag)| Some((line.strip_prefix(mark)?, *tag))).unwrap_or((line, "p"));
+        let end = tag.split(' ').next().unwrap_or(tag);
+        let marked = paired(&paired(&escaped(words), "`", "code"), "**", "b");
+        text.push_str(&format!("<{tag}>{marked}</{end}>\n"));
+    }
+    text
+}
+
+/// What stands between two marks becomes an element; a mark without its second stays as it is.
+fn paired(text: &str, mark: &str, tag: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((before, (inside, after))) =
+        rest.split_once(mark).and_then(|(before, after)| Some((before, after.split_once(mark)?)))
+    {
+        shown.push_str(&format!("{before}<{tag}>{inside}</{tag}>"));
+        rest = after;
+    }
+    shown + rest
 }
 
 fn seconds(ms: u64) -> String {

@@ -15,7 +15,7 @@ use crate::agent::external::{External, Premises};
 use crate::agent::{Agent, Orders};
 use crate::config::{Environment, Fence, File};
 use crate::git::Git;
-use crate::process::{Program, Stop};
+use crate::process::{self, Program, Stop};
 
 /// An agent that reads its orders, says one word, and is done.
 const SETTINGS: &str = "[agent.custom.brief]\ncommand = \"cat > /dev/null; echo Done.\"\n";
@@ -34,9 +34,11 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
     let bare = Program::shell("cat > /dev/null; echo Done.").cwd(&worktree);
     let assignment = assignment();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut peak_memory_bytes = None;
     // The first turn finds out what the machine allows, and does not count.
     for turn in 0..=turns {
         let started = Instant::now();
+        process::peak_memory_restart();
         let taken = agent.take_turn(&mut Orders {
             assignment: &assignment,
             worktree: &worktree,
@@ -45,6 +47,7 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
             allowance: Budget::default(),
             desk: &desk,
             report: None,
+            tests: &[],
             changes: &|| Ok(String::new()),
             repository: &git.common_dir,
             private: &git.common_dir.join("redgreen"),
@@ -52,6 +55,7 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
             live: &mut |_| {},
         })?;
         let took = started.elapsed();
+        peak_memory_bytes = peak_memory_bytes.max(process::peak_memory_bytes());
         ensure!(matches!(taken.turn, Turn::Done { .. }), "the agent of the bench failed: {:?}", taken.turn);
         let other = timed(&bare, stop)?;
         if turn > 0 {
@@ -61,7 +65,8 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
     }
     let bare_ms = median_ms(theirs);
     let own_ms = median_ms(ours) - bare_ms;
-    Ok(vec![Measure::new("an external turn, own time", own_ms).against("the agent's program alone", bare_ms)])
+    let measure = Measure { peak_memory_bytes, ..Measure::new("an external turn, own time", own_ms) };
+    Ok(vec![measure.against("the agent's program alone", bare_ms)])
 }
 
 fn assignment() -> Assignment {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{LIMITS, Length, Measure, took_in_turns};
+use super::{Length, Measure, has_pytest, python, took_in_turns};
 use crate::config::Environment;
 use crate::process::{Program, Stop};
 
@@ -36,13 +36,9 @@ pub(super) fn measures(
         }
         Ok(())
     };
-    let python = environment.virtual_env.as_ref().map_or(PathBuf::from("python3"), |venv| venv.join("bin/python"));
-    let python = Program::new(python);
-    // Without an interpreter it cannot be started, which is the same to us.
-    let has_pytest = python.clone().args(["-c", "import pytest"]).output(LIMITS, stop);
-    if has_pytest.is_ok_and(|output| output.success()) {
+    if has_pytest(environment, stop) {
         tell(&format!("{tests} tests of pytest"));
-        compare("pytest", python.args(["-m", "pytest"]), &pytest(tests))?;
+        compare("pytest", python(environment).args(["-m", "pytest"]), &pytest(tests))?;
     } else {
         tell("nothing of pytest, which is not installed");
     }

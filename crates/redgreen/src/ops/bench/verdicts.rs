@@ -1,13 +1,13 @@
 //! What a GREEN verdict costs, controls included, beside one bare run of the same suite.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use super::suites::write;
-use super::{LIMITS, Length, Measure};
+use super::{LIMITS, Length, Measure, has_pytest, python};
 use crate::config::Environment;
 use crate::git::Git;
 use crate::process::{Program, Stop, Whose, cpu_time};
@@ -27,10 +27,7 @@ pub(super) fn measures(
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>> {
-    let python = environment.virtual_env.as_ref().map_or(PathBuf::from("python3"), |venv| venv.join("bin/python"));
-    let python = Program::new(python);
-    let has_pytest = python.clone().args(["-c", "import pytest"]).output(LIMITS, stop);
-    if !has_pytest.is_ok_and(|output| output.success()) {
+    if !has_pytest(environment, stop) {
         tell("no verdict on a suite of pytest, which is not installed");
         return Ok(Vec::new());
     }
@@ -41,7 +38,7 @@ pub(super) fn measures(
         let ours = ours.clone().arg("-C").arg(&root).cwd(&root).env("REDGREEN_WORKTREES", folder.join("rooms"));
         prepare(&root, seconds, &ours, stop)?;
         let judge = ours.args(["judge", "green", "--json"]);
-        let bare = python.clone().args(["-m", "pytest", "-q"]).cwd(&root);
+        let bare = python(environment).args(["-m", "pytest", "-q"]).cwd(&root);
         measures.extend(compare(&format!("a GREEN verdict, suite of {seconds} s"), &judge, &bare, turns, stop)?);
     }
     Ok(measures)

@@ -48,3 +48,45 @@ fn what_fails_is_told_apart_and_placed() {
     ran.sort_unstable();
     assert_eq!(listed, ran);
 }
+
+/// JaCoCo as a Debian package, which plugins of Gradle otherwise get from a repository of Maven.
+const JACOCO: [&str; 8] = [
+    "org.jacoco.agent-0.8.6",
+    "org.jacoco.ant",
+    "org.jacoco.core",
+    "org.jacoco.report",
+    "asm",
+    "asm-tree",
+    "asm-commons",
+    "asm-analysis",
+];
+
+#[test]
+fn lines_that_a_running_jacoco_saw() {
+    if is_fast() || !is_installed("gradle") {
+        return;
+    }
+    let jars = JACOCO.map(|name| format!("/usr/share/java/{name}.jar"));
+    if !JARS.iter().copied().chain(jars.iter().map(String::as_str)).all(|jar| Path::new(jar).exists()) {
+        is_installed("gradle with junit4 and libjacoco-java as Debian packages");
+        return;
+    }
+    let [junit, hamcrest] = JARS;
+    let build = format!(
+        "apply plugin: 'java'\napply plugin: 'jacoco'\nsourceCompatibility = '1.8'\ntargetCompatibility = '1.8'\n\
+         dependencies {{\n  testCompile files('{junit}', '{hamcrest}')\n  jacocoAgent files('{}')\n\
+         jacocoAnt files('{}')\n}}\n",
+        jars[0],
+        jars.join("', '"),
+    );
+    let sign = "package demo;\npublic class Sign {\n  public static int of(int x) {\n    if (x < 0) {\n      return -1;\n\
+                }\n    return 1;\n  }\n}\n";
+    let test = "package demo;\npublic class SignTest {\n  @org.junit.Test public void one() {\n\
+                org.junit.Assert.assertEquals(1, Sign.of(3));\n  }\n}\n";
+    let project = Project::new(&[
+        ("build.gradle", &build),
+        ("src/main/java/demo/Sign.java", sign),
+        ("src/test/java/demo/SignTest.java", test),
+    ]);
+    assert_eq!(project.coverage("src/main/java/demo/Sign.java"), Some((vec![4, 7], vec![2, 5])));
+}

@@ -20,12 +20,14 @@ fn story(words: &str, settings: &str) -> Story {
     let script = story.place("home/fake.py").display().to_string();
     let row = format!(
         "backoff = 0.0\n{settings}\n[agent]\nname = \"fake\"\n[agent.custom.fake]\n\
-         command = \"python {script} {words}\"\nenv = [\"FAKE_*\"]\nfolders = [\".fake\"]\n"
+         command = \"python {script} {words}\"\nenv = [\"FAKE_*\"]\n\
+         folders = [\".fake\", \".local/share/fake\"]\n"
     );
     story.file("redgreen.toml", &row);
     story.commit("an agent");
     let root = story.root.display().to_string();
-    story.env("FAKE_CHECKOUT", &root).env("MY_SECRET", "hush")
+    let data = story.place("data").display().to_string();
+    story.env("FAKE_CHECKOUT", &root).env("MY_SECRET", "hush").env("XDG_DATA_HOME", &data)
 }
 
 /// What redgreen may take while its agent prints a gigabyte; pytest's memory counts too.
@@ -68,16 +70,73 @@ fn orders_may_come_in_a_file() {
 fn an_agent_that_speaks_acp_is_paid_and_its_conversation_is_noted() {
     let story = story("acp", "");
     set(&story, "env = ", "speaks = \"acp\"\nenv = ");
-    develops(&story).says("35 tokens");
+    develops(&story).says("35 tokens").says("$0.05");
     let note = story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()));
     assert!(note.contains("\"test-list\": \"fake-session\""), "{note}");
+    assert!(note.contains("\"test-list\": \"fake fake 1 ACP 1\""), "{note}");
+}
+
+/// Whether a process with this among its words runs.
+fn runs(word: &str) -> bool {
+    let lines = fs::read_dir("/proc").unwrap().flatten().map(|entry| fs::read(entry.path().join("cmdline")));
+    lines.flatten().any(|line| line.split(|byte| *byte == 0).any(|part| part == word.as_bytes()))
+}
+
+#[test]
+fn an_agent_that_speaks_acp_has_files_and_terminals_in_the_worktree_and_nowhere_else() {
+    let story = story("acp files:PLAN terminals:RED files:GREEN", "");
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+    let said = develops(&story);
+    assert!(!said.stderr.contains("agent.crash"), "{}", said.stderr);
+    let offered = fs::read_to_string(story.place("home/.fake/offered")).unwrap();
+    assert_eq!(offered, r#"{"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true}"#);
+    for place in ["home/mine.txt", "home/.fake/mine.txt", "mine.txt", "home/worktrees/mine.txt"] {
+        assert!(!story.place(place).exists(), "{place}");
+    }
+    for word in ["68101", "68102", "68103", "68104"] {
+        assert!(!runs(word), "sleep {word} still runs");
+    }
+}
+
+#[test]
+fn an_agent_may_refuse_to_be_served() {
+    let story = story("acp", "");
+    set(&story, "env = ", "speaks = \"acp\"\nservices = false\nenv = ");
+    develops(&story);
+    let offered = fs::read_to_string(story.place("home/.fake/offered")).unwrap();
+    assert!(!offered.contains("true"), "{offered}");
+}
+
+#[test]
+fn an_agent_that_speaks_acp_is_asked_to_stop_before_it_is_ended() {
+    let story = story("acp heeds:PLAN", "max-retries = 0\n[timeout]\nturn = 5");
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+    story.redgreen("run \"a calculator\"").exits(1).says("did not stop in time");
+    assert!(story.place("home/.fake/cancelled").exists());
+}
+
+#[test]
+fn a_conversation_is_taken_up_where_the_task_says_so() {
+    let story = story("acp loads", "max-retries = 0");
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+    let task = include_str!("doors/task.json");
+    let (method, strategy) = ("\"method\": \"agent\"", "\"strategy\": \"new\"");
+    assert!(task.contains(method) && task.contains(strategy));
+    let resumes = "\"strategy\": \"resume\", \"resume_from\": \"old-session\"";
+    let task = task.replace(method, "\"method\": \"cli\"").replace(strategy, resumes);
+    story.script("task.json", &task.replace("\"max_iterations\": 3", "\"max_iterations\": 1"));
+    // The fake one develops something else; here it only matters how its first turn begins.
+    let said = story.redgreen("--json run --task @task.json");
+    assert_eq!(fs::read_to_string(story.place("home/.fake/loaded")).unwrap(), "old-session");
+    assert!(said.stdout.contains("\"session\":\"old-session\""), "{}", said.stdout);
+    assert!(!said.stdout.contains("long ago"), "{}", said.stdout);
 }
 
 /// What an agent does whose fence holds: nothing of it is seen anywhere but in its own turns.
 #[test]
 fn a_fenced_agent_may_do_what_it_wants() {
-    let faults = "secrets:PLAN stale_folder:PLAN garbage:PLAN wrong_branch:RED forge_notes:RED forge_records:RED flood:RED lie:RED \
-                  reset_hard:GREEN outside:GREEN crash:GREEN";
+    let faults = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLAN wrong_git:PLAN wrong_branch:RED forge_notes:RED forge_records:RED flood:RED lie:RED \
+                  own_git:RED reset_hard:GREEN outside:GREEN no_git:GREEN crash:GREEN";
     let story = story(faults, "");
     let (before, main) = (story.belongings(), story.git("rev-parse main"));
     let mut command = story.command("python");
@@ -88,9 +147,17 @@ fn a_fenced_agent_may_do_what_it_wants() {
     assert_eq!(story.belongings(), before);
     assert_eq!((story.git("rev-parse main"), story.git("branch --list mine")), (main, String::new()));
     assert!(!story.place("home/mine.txt").exists());
+    assert!(story.place("data/fake/kept").exists() && !story.place("home/.local/share/fake").exists());
     let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
     assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
     story.redgreen("approve").exits(0);
+}
+
+#[test]
+fn an_agent_that_speaks_acp_badly_has_failed_with_a_reason_and_is_asked_again() {
+    let story = story("acp partial:PLAN garbage:RED flood:RED crash:GREEN", "");
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+    develops(&story).says("it ended (exit 0) before its turn was over").says("signal 11");
 }
 
 /// Where there is no fence, what is the run's own is put back, and nothing is left running.
@@ -153,6 +220,59 @@ fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
     assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 5);
 }
 
+/// A person at a terminal who has their editor opened in each phase, and presses Enter.
+const AT_A_TERMINAL: &str = r#"
+import os, pty, select, sys, time
+pid, screen = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+answers = {b"opens ": b"e\n", b"to have it judged.": b"\n", b"test file for": b"test_calc.py\n",
+           b"code file for": b"calc.py\n", b"Enter decides later": b"\n"}
+shown, heard, end = b"", 0, time.time() + 300
+while time.time() < end:
+    try:
+        if select.select([screen], [], [], 1)[0]:
+            part = os.read(screen, 65536)
+            if not part:
+                break
+            shown += part
+    except OSError:
+        break
+    at, words = min((shown.find(words, heard), words) for words in answers if shown.find(words, heard) >= 0) \
+        if any(words in shown[heard:] for words in answers) else (-1, b"")
+    if at >= 0:
+        heard = at + len(words)
+        os.write(screen, answers[words])
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+const EDITOR: &str = r#"
+test -t 0 && test -t 1 || exit 9
+case "$1" in
+test-list.md) test -e "$1" || printf -- '- [ ] adds\n' > "$1" ;;
+test_calc.py) printf 'from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n    assert add(-4, 9) == 5\n' > "$1" ;;
+calc.py) printf 'def add(a, b):\n    return a + b\n' > "$1" ;;
+*) exit 8 ;;
+esac
+"#;
+
+#[test]
+fn a_human_has_their_editor_opened_and_presses_enter() {
+    let story = Story::new();
+    story.script("terminal.py", AT_A_TERMINAL).script("editor.sh", EDITOR);
+    let editor = format!("sh '{}'", story.place("editor.sh").display());
+    let redgreen = story.prepare("run --agent human \"a calculator\"");
+    let mut terminal = story.command("python3");
+    terminal.arg(story.place("terminal.py")).arg(redgreen.get_program()).args(redgreen.get_args());
+    terminal.env("TERM", "xterm").env("EDITOR", &editor).stdin(Stdio::null());
+    let output = terminal.output().unwrap();
+    let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{screen}");
+    assert!(!screen.contains("ended with"), "{screen}");
+    let done = story.log(&format!("main..{}", story.branch()));
+    assert_eq!(done, ["plan: adds", "test: adds", "feat: adds", "refactor: no changes needed", CYCLE[4]], "{screen}");
+}
+
 #[test]
 fn a_human_without_a_keyboard_is_told_what_to_do() {
     Story::new().redgreen("run --agent human \"x\"").exits(2).says("needs a terminal").says("on-save");
@@ -172,7 +292,9 @@ fn agents_says_who_is_here_and_what_the_others_need() {
     program("qwen", &format!("exec python {} acp", story.place("home/fake.py").display()));
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let path = format!("{}:{}", bin.display(), String::from_utf8(path).unwrap());
-    let story = story.env("PATH", &path).env("CLAUDE_CODE_OAUTH_TOKEN", "k");
+    let story = story.env("PATH", &path).env("CLAUDE_CODE_OAUTH_TOKEN", "k").env("GOOGLE_API_KEY", "sk-hush");
+    // The project's own choice would be the first.
+    set(&story, "name = \"fake\"\n", "");
     let answer = story.redgreen("--json agents").exits(0).json();
     let agent =
         |name: &str| answer["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == name).unwrap().clone();
@@ -184,7 +306,11 @@ fn agents_says_who_is_here_and_what_the_others_need() {
     assert_eq!((&agent("qwen")["version"], &agent("qwen")["speaks"]), (&"fake 1 ACP 1".into(), &"acp".into()));
     assert_eq!(agent("aider")["next"], "pip install aider-chat");
     assert!(!agent("fake").is_null());
-    story.redgreen("agents").exits(0).says("with no --agent, claude is taken");
+    let gemini = answer["builtIn"]["providers"].as_array().unwrap().iter().find(|known| known["name"] == "gemini");
+    assert_eq!(gemini.unwrap()["key"], "GOOGLE_API_KEY");
+    let said = story.redgreen("agents").exits(0).says("with no --agent, claude is taken");
+    let said = said.says("built-in           gemini: GOOGLE_API_KEY is set");
+    assert!(!said.stdout.contains("hush") && !answer.to_string().contains("hush"));
 }
 
 #[test]

@@ -157,9 +157,8 @@ fn numbers_from_outside_are_checked() {
     turned_down(&story, RUN, 2, &["REDGREEN_KILL_AT is \"soon\"", "before:N or after:N"]);
     let story = story.env("REDGREEN_KILL_AT", "");
     turned_down(&story, "run --budget-usd -1 --script @kata.toml x", 2, &["--budget-usd"]);
-    for line in
-        ["run --max-retries x y", "run --max-iterations 0 y", "run --deadline x y", "nonsense", "run", "rollback"]
-    {
+    turned_down(&story, "run", 2, &["nothing says what to build", "redgreen run \"<what to build>\""]);
+    for line in ["run --max-retries x y", "run --max-iterations 0 y", "run --deadline x y", "nonsense", "rollback"] {
         story.redgreen(line).exits(2).says("error: ").says("--help");
     }
 }

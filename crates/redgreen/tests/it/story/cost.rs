@@ -63,6 +63,8 @@ fn the_bench_measures_and_compares() {
     assert!(reading["megabytesPerSecond"].is_f64(), "{reading}");
     let turn = measures.iter().find(|measure| measure["name"] == "a turn of four requests").unwrap();
     assert!(turn["requests"] == 4 && turn["bytesSent"].as_u64() < Some(12_000), "{turn}");
+    let many = measures.iter().find(|measure| measure["name"] == "5 runs at once").unwrap();
+    assert!(many["finished"] == 5 && many["against"][0]["ratio"].is_f64(), "{many}");
     assert_eq!(fs::read_dir(&story.root).unwrap().count(), 0, "the bench left something behind");
 }
 

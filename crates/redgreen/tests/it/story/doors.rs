@@ -1,8 +1,12 @@
 //! The front doors: a specification, a task, a design with context files; from the file to a branch that waits.
 
 mod faulty;
+mod handed_over;
 mod report;
+mod schemas;
 mod seeds;
+mod sessions;
+mod trust;
 
 use std::fs;
 
@@ -39,4 +43,25 @@ pub(super) fn artifact(story: &Story, name: &str) -> String {
 
 pub(super) fn json(story: &Story, name: &str) -> serde_json::Value {
     serde_json::from_str(&artifact(story, name)).unwrap()
+}
+
+pub(super) const RUN_DESIGN: &str = "run --script @kata.toml --issue 87 --lld docs/lld.md --context src/util.py";
+
+/// A story with a design and a calculator's script.
+pub(super) fn design() -> Story {
+    let story = Story::calculator();
+    story
+        .file("docs/lld.md", "# A calculator\n\nIt adds, subtracts and multiplies.\n")
+        .file("src/util.py", "HALF = 0.5\n");
+    story.commit("a design");
+    story
+}
+
+/// Nothing was made: no ref, no run, no worktree.
+#[track_caller]
+pub(super) fn turned_down(story: &Story, line: &str, words: &str) {
+    let (before, refs) = (story.belongings(), story.git("for-each-ref"));
+    story.redgreen(line).exits(2).says(words);
+    assert_eq!((story.belongings(), story.git("for-each-ref")), (before, refs));
+    assert!(!story.root.join(".git/redgreen/runs").exists(), "a run was made");
 }

@@ -18,7 +18,7 @@ fn story(turns: &[&str]) -> Story {
 }
 
 /// What the n-th try of a phase was told.
-fn told(story: &Story, attempt: u32) -> String {
+pub(super) fn told(story: &Story, attempt: u32) -> String {
     fs::read_to_string(story.place(&format!("home/told-{attempt}"))).unwrap_or_default()
 }
 
@@ -34,16 +34,16 @@ fn note(story: &Story, commit: &str) -> Value {
 }
 
 /// A test file and its text, as an action.
-fn write(path: &str, text: &str) -> String {
+pub(super) fn write(path: &str, text: &str) -> String {
     format!("{{ write = \"{path}\", text = {text:?} }}")
 }
 
-fn listening(role: &str, action: &str) -> String {
+pub(super) fn listening(role: &str, action: &str) -> String {
     turn(role, &format!("{LISTEN}, {action}"))
 }
 
-const GOOD_TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n";
-const GOOD_CODE: &str = "def add(a, b):\n    return a + b\n";
+pub(super) const GOOD_TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n";
+pub(super) const GOOD_CODE: &str = "def add(a, b):\n    return a + b\n";
 
 #[test]
 fn red_is_told_what_was_wrong_until_it_is_right() {

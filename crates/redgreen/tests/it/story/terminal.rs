@@ -23,12 +23,15 @@ while time.time() < end:
             shown += part
     except OSError:
         break
-    if answers and b"Enter decides later" in shown:
+    if answers and os.environ["WAIT_FOR"].encode() in shown:
         os.write(screen, answers)
         answers = b""
 sys.stdout.buffer.write(shown)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
+
+/// The last words of the question at the end of a run.
+const DECIDE: &str = "Enter decides later] ";
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 
@@ -38,14 +41,18 @@ fn story() -> Story {
     story
 }
 
-/// `redgreen <line>` on a terminal where someone types `answers`.
 fn typed(story: &Story, line: &str, answers: &str) -> (Option<i32>, String) {
+    on_a_terminal(story, line, DECIDE, answers)
+}
+
+/// `redgreen <line>` on a terminal where someone types `answers` once `question` is there.
+pub(super) fn on_a_terminal(story: &Story, line: &str, question: &str, answers: &str) -> (Option<i32>, String) {
     story.script("terminal.py", TERMINAL);
     story.script("answers", answers);
     let redgreen = story.prepare(line);
     let mut terminal = story.command("python3");
     terminal.arg(story.place("terminal.py")).arg(redgreen.get_program()).args(redgreen.get_args());
-    terminal.env("TERM", "xterm").stdin(std::fs::File::open(story.place("answers")).unwrap());
+    terminal.env("TERM", "xterm").env("WAIT_FOR", question).stdin(std::fs::File::open(story.place("answers")).unwrap());
     let Output { status, stdout, .. } = terminal.output().unwrap();
     (status.code(), String::from_utf8_lossy(&stdout).replace("\r\n", "\n"))
 }

@@ -83,6 +83,7 @@ impl Scene {
             allowance: self.allowance.clone(),
             desk: folder,
             report: None,
+            tests: &[],
             changes: &|| Ok("+ a patch".to_owned()),
             repository: folder,
             private: folder,
@@ -205,6 +206,17 @@ fn a_model_without_tools_may_write_files_into_its_answer() {
 }
 
 #[test]
+fn a_model_without_tools_shows_its_files() {
+    let mut scene = Scene::new(Role::Implementing);
+    scene.settings.tools = false;
+    let seen = scene.words("```python\ndef add(a, b):\n    return a + b\n```\n").play().ends("done: ```", 1);
+    assert!(seen.requests[0].tools.is_empty() && seen.requests[0].system.contains("code block"));
+    assert_eq!(seen.file("calc.py"), "def add(a, b):\n    return a + b\n");
+    let planned = Scene::new(Role::TestList).words("- [ ] adds\n{\"currentTest\": null}").play().ends("done: - [", 1);
+    assert_eq!(planned.file("test-list.md"), "- [ ] adds\n");
+}
+
+#[test]
 fn what_was_cut_off_is_not_run() {
     let half = || vec![call(0, "Write", &json!({ "file_path": "calc.py", "content": "x" }))];
     let seen =
@@ -253,9 +265,24 @@ fn limits_hold_before_the_request_that_would_cross_them() {
     Scene { allowance: budget(Some(10), None, None), ..scene() }
         .play()
         .ends("agent.budget: the next request takes about", 0);
-    let money = Scene { allowance: budget(None, Some(150), None), ..scene() }.calls(&[fix()]).play();
+    // The first request is dearer than all that is left.
+    Scene { allowance: budget(None, Some(150), None), ..scene() }
+        .play()
+        .ends("agent.budget: the next request costs about $0.", 0);
+    let mut money = Scene { allowance: budget(None, Some(2_000), None), ..scene() };
+    money.settings.price = |_, usage| Some(usage.output * 200 + usage.input / 10);
+    let money = money.calls(&[fix()]).play();
     assert!(money.file("calc.py").contains("a + b"), "what was edited stays");
-    money.ends("agent.budget: what was left of the budget: $0.0002 of $0.0002 are spent", 1);
+    money.ends("agent.budget: what was left of the budget: $0.0021 of $0.0020 are spent", 1);
+    // What the server has in its cache costs little, and is not taken for more.
+    let played = scene().calls(&[fix()]).calls(&[complete()]).play();
+    let first = prompt::tokens(&played.requests[0]);
+    let mut cached = Scene { allowance: budget(None, Some(first + 110), None), ..scene() };
+    cached.settings.price = |_, usage| Some(usage.input);
+    cached.calls(&[fix()]).calls(&[complete()]).play().ends("done", 2);
+    let mut unknown = Scene { allowance: budget(None, Some(2_000), None), ..scene() };
+    unknown.settings.price = |_, _| None;
+    unknown.play().ends("agent.unusable: the price of the model \"m\" is not known", 0);
     Scene { allowance: budget(None, None, Some(0)), ..scene() }.play().ends("agent.budget: ", 0);
     Scene { time: Duration::ZERO, ..scene() }.play().ends("agent.timeout: not done after 0.0 s", 0);
     let mut chatty = scene();
@@ -280,6 +307,17 @@ fn a_conversation_that_is_too_long_begins_anew_with_the_facts() {
     small.settings.window = 1010;
     let seen = small.play();
     assert!(seen.requests.len() <= 2);
+}
+
+#[test]
+fn a_credential_in_a_file_is_told_to_nobody() {
+    let key = format!("gh{}_{}", "p", "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8aB3dE5gH7");
+    let scene = Scene::new(Role::Implementing);
+    fs::write(scene.folder.path().join("settings.py"), format!("TOKEN = '{key}'\n")).unwrap();
+    let read = ("Read", json!({ "file_path": "settings.py" }));
+    let seen = scene.calls(&[read, fix()]).calls(&[complete()]).play().ends("done", 2);
+    assert!(seen.told().contains("TOKEN = '") && !seen.told().contains(&key), "{}", seen.told());
+    assert!(!seen.taken.transcript.contains(&key), "{}", seen.taken.transcript);
 }
 
 #[test]

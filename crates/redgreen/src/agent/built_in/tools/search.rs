@@ -10,7 +10,7 @@ use ignore::WalkBuilder;
 use redgreen_core::tool::{Glob, Grep};
 
 use super::Answer;
-use crate::agent::built_in::place::{Place, off_limits};
+use crate::agent::place::{Place, off_limits};
 
 /// Looked at by one call; a larger project has to be asked about in parts.
 const FILES_MAX: usize = 50_000;

@@ -1,5 +1,6 @@
 //! The tools that need no program, on small projects.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use redgreen_core::tool::{Edit, Glob, Grep, Read};

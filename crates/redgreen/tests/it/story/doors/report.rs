@@ -29,6 +29,8 @@ fn a_page_needs_no_network_holds_no_script_and_escapes_what_came_from_outside() 
         "class=\"phase RED\"",
         "waiting for a human",
         "+class Till:",
+        "→ make it build",
+        "<b>GREEN</b><i>✕</i>",
     ] {
         assert!(page.contains(words), "{words}");
     }
@@ -43,22 +45,53 @@ fn a_page_needs_no_network_holds_no_script_and_escapes_what_came_from_outside() 
     browser_shows(&story);
 }
 
-/// A browser reads the page as we meant it: every step is there, and nothing of the title became markup.
+/// Measures the page as it is laid out, and leaves the figures where `--dump-dom` shows them.
+const MEASURE: &str = "<script>
+const rows = {};
+document.querySelectorAll('.tile').forEach(tile => { rows[tile.offsetTop] = (rows[tile.offsetTop] || 0) + 1; });
+const wide = document.documentElement.scrollWidth > innerWidth;
+document.body.dataset.measured = innerWidth + ' tiles ' + Object.values(rows).join('+') + ' overflow ' + wide;
+</script>";
+
+/// A browser reads the page as we meant it: every step is there, nothing of the title became markup, the tiles fill their
+/// rows and nothing sticks out, from a desk to the narrowest window a browser without a screen has.
 fn browser_shows(story: &Story) {
-    let page = format!("file://{}", story.place("run.html").display());
-    let home = story.place("browser").display().to_string();
-    let line = ["--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom", &page];
-    let Ok(shown) = story.command("chromium").env("HOME", &home).args(line).output() else {
-        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-        {
-            eprintln!("skipped: chromium is not installed");
-        }
-        return;
-    };
-    let dom = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let page = fs::read_to_string(story.place("run.html")).unwrap();
+    let Some(shown) = dom(story, "run.html", 1440) else { return };
     for words in
         ["id=\"step-0\"", "id=\"step-3\"", "<h1>A till &lt;script&gt;alert('x')&lt;/script&gt; &amp; \"more\"</h1>"]
     {
-        assert!(dom.contains(words), "{words} is not in\n{dom}\n{}", String::from_utf8_lossy(&shown.stderr));
+        assert!(shown.contains(words), "{words} is not in\n{shown}");
+    }
+    // Our own script, which the page itself forbids.
+    let (before, after) = page.split_once("<meta http-equiv").unwrap();
+    let (_, after) = after.split_once(">\n").unwrap();
+    fs::write(
+        story.place("measured.html"),
+        format!("{before}{}", after.replace("</body>", &format!("{MEASURE}</body>"))),
+    )
+    .unwrap();
+    for (width, tiles) in [(1440, "6"), (1000, "6"), (700, "3+3"), (500, "2+2+2")] {
+        let shown = dom(story, "measured.html", width).unwrap();
+        let wanted = format!("data-measured=\"{width} tiles {tiles} overflow false\"");
+        assert!(shown.contains(&wanted), "{wanted} is not in\n{shown}");
+    }
+}
+
+/// What a browser of that width makes of a page; `None` without a browser.
+fn dom(story: &Story, page: &str, width: u32) -> Option<String> {
+    let page = format!("file://{}", story.place(page).display());
+    let home = story.place("browser").display().to_string();
+    let size = format!("--window-size={width},900");
+    let line = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", &size, "--dump-dom", &page];
+    match story.command("chromium").env("HOME", &home).args(line).output() {
+        Ok(shown) => Some(String::from_utf8_lossy(&shown.stdout).into_owned()),
+        Err(_) => {
+            #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
+            {
+                eprintln!("skipped: chromium is not installed");
+            }
+            None
+        }
     }
 }

@@ -1,0 +1,244 @@
+//! What an agent may have its client do: read and write files, run programs in terminals. Here are the protocol's words
+//! for it; whether and how it is done, the hands decide.
+
+use serde_json::{Value, json};
+
+use crate::hearing::{number, text};
+use crate::report::Exit;
+
+const INVALID_PARAMS: i64 = -32602;
+const FAILED: i64 = -32603;
+const NOT_FOUND: i64 = -32002;
+
+/// A request that awaits its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    id: Value,
+    pub wish: Wish,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Lines are counted from 1.
+    Read {
+        path: String,
+        line: Option<u64>,
+        limit: Option<u64>,
+    },
+    Write {
+        path: String,
+        content: String,
+    },
+    Start(Command),
+    Output {
+        terminal: String,
+    },
+    Wait {
+        terminal: String,
+    },
+    Kill {
+        terminal: String,
+    },
+    Release {
+        terminal: String,
+    },
+    /// The name of something that is served, without what it takes.
+    Nonsense {
+        method: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    pub command: String,
+    pub args: Vec<String>,
+    pub env: Vec<(String, String)>,
+    pub cwd: Option<String>,
+    pub output_bytes_max: Option<u64>,
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Served {
+    Text(String),
+    Done,
+    Terminal(String),
+    Output { text: String, cut: bool, exit: Option<Exit> },
+    Ended(Exit),
+}
+
+/// Why nothing did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    Missing(String),
+    Forbidden(String),
+    Failed(String),
+}
+
+/// The request, if it is one of these.
+pub(super) fn asked(method: &str, id: &Value, params: &Value) -> Option<Asked> {
+    let word = |key: &str| text(params, key).map(str::to_owned);
+    let terminal = || word("/terminalId");
+    let wish = match method {
+        "fs/read_text_file" => {
+            let (line, limit) = (number(params, "/line"), number(params, "/limit"));
+            word("/path").map(|path| Wish::Read { path, line, limit })
+        }
+        "fs/write_text_file" => {
+            word("/path").zip(word("/content")).map(|(path, content)| Wish::Write { path, content })
+        }
+        "terminal/create" => command(params).map(Wish::Start),
+        "terminal/output" => terminal().map(|terminal| Wish::Output { terminal }),
+        "terminal/wait_for_exit" => terminal().map(|terminal| Wish::Wait { terminal }),
+        "terminal/kill" => terminal().map(|terminal| Wish::Kill { terminal }),
+        "terminal/release" => terminal().map(|terminal| Wish::Release { terminal }),
+        _ => return None,
+    };
+    let wish = wish.unwrap_or_else(|| Wish::Nonsense { method: method.to_owned() });
+    Some(Asked { id: id.clone(), wish })
+}
+
+impl Asked {
+    /// The line that answers it.
+    pub fn answer(&self, served: &Result<Served, Refusal>) -> String {
+        let answer = match served {
+            Ok(served) => json!({ "jsonrpc": "2.0", "id": self.id, "result": result(served) }),
+            Err(refusal) => {
+                let (code, message) = match refusal {
+                    // An agent that makes a new file looks for these words before it does.
+                    Refusal::Missing(why) => (NOT_FOUND, format!("Resource not found: {why}")),
+                    Refusal::Forbidden(why) => (INVALID_PARAMS, why.clone()),
+                    Refusal::Failed(why) => (FAILED, why.clone()),
+                };
+                json!({ "jsonrpc": "2.0", "id": self.id, "error": { "code": code, "message": message } })
+            }
+        };
+        super::line(&answer)
+    }
+}
+
+impl Wish {
+    /// The tool it amounts to and what it is used on, for whoever watches.
+    pub(super) fn told(&self) -> Option<(&'static str, String)> {
+        match self {
+            Wish::Read { path, .. } => Some(("read", path.clone())),
+            Wish::Write { path, .. } => Some(("write", path.clone())),
+            Wish::Start(command) => Some(("terminal", command.line())),
+            Wish::Output { .. }
+            | Wish::Wait { .. }
+            | Wish::Kill { .. }
+            | Wish::Release { .. }
+            | Wish::Nonsense { .. } => None,
+        }
+    }
+}
+
+impl Command {
+    /// As a person would read it.
+    pub fn line(&self) -> String {
+        std::iter::once(&self.command).chain(&self.args).map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn command(params: &Value) -> Option<Command> {
+    let list = |key: &str| params.get(key).and_then(Value::as_array).into_iter().flatten();
+    let pair = |item: &Value| Some((text(item, "/name")?.to_owned(), text(item, "/value")?.to_owned()));
+    Some(Command {
+        command: text(params, "/command").filter(|command| !command.trim().is_empty())?.to_owned(),
+        args: list("args").filter_map(Value::as_str).map(str::to_owned).collect(),
+        env: list("env").filter_map(pair).collect(),
+        cwd: text(params, "/cwd").map(str::to_owned),
+        output_bytes_max: number(params, "/outputByteLimit"),
+    })
+}
+
+fn result(served: &Served) -> Value {
+    match served {
+        Served::Text(content) => json!({ "content": content }),
+        Served::Done => json!({}),
+        Served::Terminal(id) => json!({ "terminalId": id }),
+        Served::Output { text, cut, exit } => {
+            json!({ "output": text, "truncated": cut, "exitStatus": exit.map(status) })
+        }
+        Served::Ended(exit) => status(*exit),
+    }
+}
+
+fn status(exit: Exit) -> Value {
+    const NAMES: [(i32, &str); 6] =
+        [(2, "SIGINT"), (6, "SIGABRT"), (9, "SIGKILL"), (11, "SIGSEGV"), (13, "SIGPIPE"), (15, "SIGTERM")];
+    let (code, signal) = match exit {
+        Exit::Code(code) => (Some(code), None),
+        Exit::Signal(number) => {
+            let known = NAMES.iter().find(|(known, _)| *known == number);
+            (None, Some(known.map_or_else(|| format!("SIG{number}"), |(_, name)| (*name).to_owned())))
+        }
+        Exit::TimedOut | Exit::NotStarted => (None, Some("SIGKILL".to_owned())),
+    };
+    json!({ "exitCode": code, "signal": signal })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_what_it_says_or_nonsense() {
+        let terminal = || "t".to_owned();
+        for (method, params, expected) in [
+            (
+                "fs/read_text_file",
+                json!({ "path": "/w/a", "line": 2, "limit": 3 }),
+                Some(Wish::Read { path: "/w/a".to_owned(), line: Some(2), limit: Some(3) }),
+            ),
+            (
+                "fs/write_text_file",
+                json!({ "path": "/w/a", "content": "" }),
+                Some(Wish::Write { path: "/w/a".to_owned(), content: String::new() }),
+            ),
+            (
+                "terminal/create",
+                json!({ "command": "ls", "args": ["-l", 7], "env": [{ "name": "A", "value": "b" }, {}],
+                        "cwd": "/w", "outputByteLimit": 9 }),
+                Some(Wish::Start(Command {
+                    command: "ls".to_owned(),
+                    args: vec!["-l".to_owned()],
+                    env: vec![("A".to_owned(), "b".to_owned())],
+                    cwd: Some("/w".to_owned()),
+                    output_bytes_max: Some(9),
+                })),
+            ),
+            ("terminal/output", json!({ "terminalId": "t" }), Some(Wish::Output { terminal: terminal() })),
+            ("terminal/wait_for_exit", json!({ "terminalId": "t" }), Some(Wish::Wait { terminal: terminal() })),
+            ("terminal/kill", json!({ "terminalId": "t" }), Some(Wish::Kill { terminal: terminal() })),
+            ("terminal/release", json!({ "terminalId": "t" }), Some(Wish::Release { terminal: terminal() })),
+            (
+                "terminal/create",
+                json!({ "command": " " }),
+                Some(Wish::Nonsense { method: "terminal/create".to_owned() }),
+            ),
+            ("fs/read_text_file", Value::Null, Some(Wish::Nonsense { method: "fs/read_text_file".to_owned() })),
+            ("elicitation/create", json!({}), None),
+        ] {
+            assert_eq!(asked(method, &json!(0), &params).map(|asked| asked.wish), expected, "{method} {params}");
+        }
+    }
+
+    #[test]
+    fn an_answer_bears_the_id_of_its_request() {
+        let asked = asked("terminal/output", &json!("x"), &json!({ "terminalId": "t" })).unwrap();
+        let output = |exit| Ok(Served::Output { text: "a".to_owned(), cut: true, exit });
+        for (served, expected) in [
+            (output(None), r#""result":{"output":"a","truncated":true,"exitStatus":null}"#),
+            (output(Some(Exit::Code(3))), r#""exitStatus":{"exitCode":3,"signal":null}"#),
+            (Ok(Served::Ended(Exit::Signal(15))), r#""result":{"exitCode":null,"signal":"SIGTERM"}"#),
+            (Ok(Served::Ended(Exit::Signal(34))), r#""signal":"SIG34""#),
+            (Err(Refusal::Missing("a".to_owned())), r#""error":{"code":-32002,"message":"Resource not found: a"}"#),
+            (Err(Refusal::Forbidden("no".to_owned())), r#""error":{"code":-32602,"message":"no"}"#),
+        ] {
+            let line = asked.answer(&served);
+            assert!(line.starts_with(r#"{"jsonrpc":"2.0","id":"x","#) && line.ends_with("\n"), "{line}");
+            assert!(line.contains(expected), "{line}");
+        }
+    }
+}

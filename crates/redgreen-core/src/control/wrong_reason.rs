@@ -1,0 +1,104 @@
+//! RED: tests that fail, and whose failure no code of the project can change.
+
+use super::{About, Material, is_external_test, stand_in};
+use crate::change::is_python_library;
+use crate::report::{LoadError, LoadErrorKind, Test};
+use crate::syntax::{self, Item, Language};
+use crate::verdict::{Code, Reason};
+
+/// What a runner says of a name that its file does not know.
+const UNKNOWN_NAMES: [&str; 2] = ["NameError", "ReferenceError"];
+
+/// Each new test that can never pass, and each name that nothing brings into a test.
+pub fn wrong_reasons(material: &Material<'_>) -> Vec<Reason> {
+    let targets = material.targets.iter().filter_map(|id| material.after.test(id));
+    let mut reasons: Vec<Reason> = targets.filter_map(|test| of_test(material, test)).collect();
+    reasons.extend(material.after.load_errors.iter().filter_map(|error| of_load_error(material, error)));
+    reasons.extend(material.after.load_errors.iter().filter_map(|error| asks_nothing(material, error)));
+    reasons
+}
+
+/// Where nothing can be built there is nothing to try a test with; one that only calls, and looks at nothing, asks for
+/// nothing all the same.
+fn asks_nothing(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
+    const LOOKS: [&str; 9] = ["?", "assert", "check", "expect", "matches", "panic", "prop", "unwrap", "verify"];
+    let file = error.file.as_deref().filter(|file| is_external_test(file) && file.ends_with(".rs"))?;
+    let source = (material.now)(file)?;
+    let items = syntax::items(Language::Rust, file, &source);
+    let tests: Vec<&Item> = items.iter().filter(|item| item.is_test).collect();
+    let looks = |item: &&&Item| {
+        let text = source.get(item.span.clone()).unwrap_or_default();
+        item.assertions > 0 || LOOKS.iter().any(|word| text.contains(word))
+    };
+    let first = tests.first().filter(|_| tests.iter().find(looks).is_none())?;
+    let sentence = format!("{} of {file} looks at nothing that the code gives back", first.name);
+    Some(Reason::new(Code::RedNoAssertion, sentence).place(Some(file), Some(first.lines.0)))
+}
+
+fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
+    let (file, line) = (test.file.as_deref()?, test.line?);
+    let source = (material.now)(file)?;
+    let language = Language::of_path(file);
+    let items = syntax::items(language, file, &source);
+    let is_meant = |item: &&Item| {
+        let about = About { file: file.to_owned(), item: item.name.clone() };
+        item.is_test && about.is(test) && (item.lines.0..=item.lines.1).contains(&line)
+    };
+    let item = items.iter().find(is_meant)?;
+    if let Some(name) = unknown_name(test).filter(|name| !may_bring(language, &source, name)) {
+        let sentence = format!("{} uses `{name}`, which nothing brings into {file}", test.id);
+        return Some(Reason::new(Code::RedUnrelatedSymbol, sentence).test(&test.id).place(Some(file), Some(line)));
+    }
+    let own = |finding: &syntax::Finding| finding.smell == syntax::Smell::DefinesSubject;
+    if !may_be_tried(material, language, &source) && !stand_in::reaches(material, file) {
+        let sentence = match item.findings.iter().any(own) {
+            true => format!("{} is about code that stands in {file} itself", test.id),
+            false if language != Language::Python => return None,
+            false => format!("{} calls nothing of the project: {file} imports none of its code", test.id),
+        };
+        return Some(Reason::new(Code::RedNoCall, sentence).test(&test.id).place(Some(file), Some(line)));
+    }
+    let statement = syntax::unrelated(language, file, &source, item, line)?;
+    let sentence = format!("{} fails at `{statement}`, whatever the code does", test.id);
+    Some(Reason::new(Code::RedUnrelatedFailure, sentence).test(&test.id).place(Some(file), Some(line)))
+}
+
+/// Python's tests are run with code that does nothing in place of all there is, which tells more than their text does;
+/// without any code they are not, and what they import besides Python's own may be the code to come. What a
+/// `conftest.py` brings in is not seen.
+fn may_be_tried(material: &Material<'_>, language: Language, source: &str) -> bool {
+    let is_code = |path: &String| Language::of_path(path) == Language::Python && !stand_in::is_test(material, path);
+    let brings = |path: &String| path.ends_with("conftest.py");
+    let foreign = |import: &syntax::Import| !is_python_library(import.module.split('.').next().unwrap_or(""));
+    language == Language::Python
+        && (material.paths.iter().any(|path| is_code(path) || brings(path))
+            || syntax::imports(language, source).iter().any(foreign))
+}
+
+/// `name 'wrapp' is not defined`, `wrapp is not defined`.
+fn unknown_name(test: &Test) -> Option<&str> {
+    let class = test.exception.as_deref()?;
+    let message = test.message.as_deref()?.lines().find(|line| line.contains("is not defined"))?;
+    let before = message.split("is not defined").next()?.trim();
+    let name = before.rsplit(' ').next()?.trim_matches('\'');
+    UNKNOWN_NAMES.contains(&class).then_some(name).filter(|name| !name.is_empty())
+}
+
+/// Everything of another file may come along with a `*`.
+fn may_bring(language: Language, source: &str, name: &str) -> bool {
+    let imports = syntax::imports(language, source);
+    imports.iter().any(|import| import.names.iter().any(|known| known == "*" || known == name))
+}
+
+/// A program of its own, as each file in `tests` is, knows nothing that it does not import.
+fn of_load_error(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
+    let file = error.file.as_deref().filter(|file| is_external_test(file) && file.ends_with(".rs"))?;
+    let missing = error.kind == LoadErrorKind::MissingSymbol && error.message.starts_with("cannot find ");
+    let name = error.message.split('`').nth(1).filter(|_| missing && error.message.contains("in this scope"))?;
+    let source = (material.now)(file)?;
+    if may_bring(Language::Rust, &source, name) || source.contains("macro_use") {
+        return None;
+    }
+    let sentence = format!("{file} uses `{name}`, which nothing brings into it");
+    Some(Reason::new(Code::RedUnrelatedSymbol, sentence).place(Some(file), error.line))
+}

@@ -1,0 +1,48 @@
+//! Servers of models on this machine: who answers where they usually listen, and which models they have.
+
+use std::io::Read;
+use std::thread;
+use std::time::Duration;
+
+use redgreen_core::model::provider::{self, Known};
+use serde::Serialize;
+
+use crate::config::{Models, Secret};
+
+/// A server on this machine that has anything to say says it at once.
+const ASK: Duration = Duration::from_millis(700);
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Server {
+    pub provider: &'static str,
+    pub base: String,
+    /// At least one.
+    pub models: Vec<String>,
+}
+
+/// Those that answer, in the order in which one would be taken.
+pub fn servers(models: &Models) -> Vec<Server> {
+    let known = provider::here(|variable| models.base(variable));
+    thread::scope(|scope| {
+        let asked: Vec<_> = known
+            .into_iter()
+            .map(|(known, base)| scope.spawn(move || ask(known, base, models.key(known.keys))))
+            .collect();
+        asked.into_iter().filter_map(|asked| asked.join().ok().flatten()).collect()
+    })
+}
+
+/// Other programs listen on these ports too: only a list of models counts.
+fn ask(known: &Known, base: String, key: Option<&Secret>) -> Option<Server> {
+    let config = ureq::Agent::config_builder().timeout_global(Some(ASK)).max_redirects(0).proxy(None).build();
+    let mut request = ureq::Agent::from(config).get(format!("{base}/models"));
+    if let Some(key) = key {
+        request = request.header("authorization", format!("Bearer {}", key.reveal()));
+    }
+    let mut answer = String::new();
+    request.call().ok()?.into_body().into_reader().take(ANSWER_BYTES_MAX).read_to_string(&mut answer).ok()?;
+    let models = provider::talkers(&answer);
+    (!models.is_empty()).then_some(Server { provider: known.name, base, models })
+}

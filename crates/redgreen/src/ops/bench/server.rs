@@ -1,0 +1,275 @@
+//! A model on loopback, for the bench: it answers at once what it is told to, in the wire format it is asked in, and
+//! counts. It remembers nothing: which answer is due follows from the request, so that any number may ask at once.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use redgreen_core::model::wire::Wire;
+use serde_json::{Value, json};
+
+const BODY_BYTES_MAX: usize = 16 << 20;
+const IDLE: Duration = Duration::from_secs(600);
+
+pub(super) struct Server {
+    /// Without a path; the formats of OpenAI want `/v1` behind it.
+    pub(super) url: String,
+    tally: Arc<Tally>,
+    over: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Tally {
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    busy_us: AtomicU64,
+}
+
+/// What was asked for since somebody looked last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub(super) requests: u64,
+    pub(super) bytes: u64,
+    /// What the server took to answer.
+    pub(super) busy: Duration,
+}
+
+/// A request.
+pub(super) struct Asked {
+    pub(super) body: Value,
+}
+
+/// Words, and calls of tools with their input.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) calls: Vec<(&'static str, Value)>,
+}
+
+impl Answer {
+    pub(super) fn say(text: impl Into<String>) -> Self {
+        Self { text: text.into(), calls: Vec::new() }
+    }
+
+    pub(super) fn call(name: &'static str, input: Value) -> Self {
+        Self { text: String::new(), calls: vec![(name, input)] }
+    }
+
+    pub(super) fn and_call(mut self, name: &'static str, input: Value) -> Self {
+        self.calls.push((name, input));
+        self
+    }
+}
+
+impl Asked {
+    /// How many answers the conversation holds already.
+    pub(super) fn answers(&self) -> usize {
+        let is_own = |item: &Value| {
+            let is = |key: &str, word: &str| item[key] == word;
+            is("role", "assistant") || is("role", "model") || is("type", "function_call") || is("type", "reasoning")
+        };
+        let items = ["messages", "input", "contents"].iter().find_map(|key| self.body[*key].as_array());
+        let items = items.map(Vec::as_slice).unwrap_or_default();
+        // Several items may make one answer; something of the user's ends it.
+        let before = std::iter::once(false).chain(items.iter().map(is_own));
+        items.iter().zip(before).filter(|(item, was_own)| is_own(item) && !was_own).count()
+    }
+
+    pub(super) fn has_tools(&self) -> bool {
+        self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+    }
+}
+
+impl Server {
+    pub(super) fn start(play: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").context("listen on loopback")?;
+        let url = format!("http://{}", listener.local_addr().context("listen on loopback")?);
+        let server = Self { url, tally: Arc::default(), over: Arc::default() };
+        let (tally, over, play) = (Arc::clone(&server.tally), Arc::clone(&server.over), Arc::new(play));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if over.load(Ordering::SeqCst) {
+                    break;
+                }
+                let (tally, play) = (Arc::clone(&tally), Arc::clone(&play));
+                thread::spawn(move || while serve(&stream, &tally, play.as_ref()).is_some() {});
+            }
+        });
+        Ok(server)
+    }
+
+    /// Begins to count anew.
+    pub(super) fn take(&self) -> Counted {
+        let Tally { requests, bytes, busy_us } = self.tally.as_ref();
+        let take = |count: &AtomicU64| count.swap(0, Ordering::SeqCst);
+        Counted { requests: take(requests), bytes: take(bytes), busy: Duration::from_micros(take(busy_us)) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        // The listener waits for one more connection to see that it is over.
+        TcpStream::connect(self.url.trim_start_matches("http://")).ok();
+    }
+}
+
+/// Answers one request; `None` when there will be no other on this connection.
+fn serve(stream: &TcpStream, tally: &Tally, play: &dyn Fn(&Asked) -> Answer) -> Option<()> {
+    stream.set_nodelay(true).ok()?;
+    stream.set_read_timeout(Some(IDLE)).ok()?;
+    let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    reader.read_line(&mut first).ok().filter(|bytes| *bytes > 0)?;
+    let mut size = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            size = value.trim().parse().ok().filter(|size| *size <= BODY_BYTES_MAX)?;
+        }
+    }
+    let mut body = vec![0; size];
+    reader.read_exact(&mut body).ok()?;
+    let begun = Instant::now();
+    let path = first.split(' ').nth(1).and_then(|path| path.split('?').next()).unwrap_or_default();
+    let mut out = stream;
+    let Some(wire) = wire_of(path) else {
+        // Agents ask for more than answers: which models there are, how long a text is. They can do without.
+        let nothing: &[u8] = b"HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 0\r\n\r\n";
+        return out.write_all(nothing).ok();
+    };
+    let asked = Asked { body: serde_json::from_slice(&body).ok()? };
+    let number = tally.requests.fetch_add(1, Ordering::SeqCst);
+    let said = words(wire, &play(&asked), Label { model: asked.body["model"].as_str().unwrap_or_default(), number });
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n", said.len());
+    tally.bytes.fetch_add(u64::try_from(size).unwrap_or(u64::MAX), Ordering::SeqCst);
+    let sent = out.write_all((head + &said).as_bytes());
+    tally.busy_us.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    sent.ok()
+}
+
+fn wire_of(path: &str) -> Option<Wire> {
+    let ends = [("/messages", Wire::Anthropic), ("/responses", Wire::Responses), ("/chat/completions", Wire::Chat)];
+    ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, wire)| wire)
+}
+
+/// What an answer says of itself. No two of a conversation have the same number: some agents take them for one.
+#[derive(Clone, Copy)]
+struct Label<'a> {
+    model: &'a str,
+    number: u64,
+}
+
+/// An answer in the events of a wire format.
+fn words(wire: Wire, answer: &Answer, label: Label<'_>) -> String {
+    match wire {
+        Wire::Anthropic => anthropic(answer, label),
+        Wire::Responses => responses(answer, label),
+        // Nobody is asked in Gemini's.
+        Wire::Chat | Wire::Gemini => chat(answer, label),
+    }
+}
+
+fn named(events: impl IntoIterator<Item = (&'static str, Value)>) -> String {
+    let line = |(name, mut data): (&str, Value)| {
+        data["type"] = name.into();
+        format!("event: {name}\ndata: {data}\n\n")
+    };
+    events.into_iter().map(line).collect()
+}
+
+fn anthropic(answer: &Answer, Label { model, number }: Label<'_>) -> String {
+    let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
+    let message = json!({ "id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": model, "content": [],
+        "stop_reason": null, "stop_sequence": null, "usage": usage });
+    let mut events = vec![("message_start", json!({ "message": message }))];
+    let mut block = |at: usize, start: Value, delta: Value| {
+        events.push(("content_block_start", json!({ "index": at, "content_block": start })));
+        events.push(("content_block_delta", json!({ "index": at, "delta": delta })));
+        events.push(("content_block_stop", json!({ "index": at })));
+    };
+    let words = usize::from(!answer.text.is_empty());
+    if words > 0 {
+        block(0, json!({ "type": "text", "text": "" }), json!({ "type": "text_delta", "text": answer.text }));
+    }
+    for (at, (name, input)) in answer.calls.iter().enumerate() {
+        let start = json!({ "type": "tool_use", "id": format!("toolu_{number}_{at}"), "name": name, "input": {} });
+        block(at + words, start, json!({ "type": "input_json_delta", "partial_json": input.to_string() }));
+    }
+    let stop = if answer.calls.is_empty() { "end_turn" } else { "tool_use" };
+    let delta = json!({ "stop_reason": stop, "stop_sequence": null });
+    events.extend([("message_delta", json!({ "delta": delta, "usage": usage })), ("message_stop", json!({}))]);
+    named(events)
+}
+
+fn responses(answer: &Answer, Label { model, number }: Label<'_>) -> String {
+    let words = (!answer.text.is_empty()).then(|| {
+        let part = json!({ "type": "output_text", "text": answer.text, "annotations": [] });
+        json!({ "type": "message", "id": format!("msg_{number}"), "role": "assistant", "status": "completed", "content": [part] })
+    });
+    let calls = answer.calls.iter().enumerate().map(|(at, (name, input))| {
+        json!({ "type": "function_call", "id": format!("fc_{number}_{at}"), "call_id": format!("call_{number}_{at}"), "name": name,
+            "arguments": input.to_string(), "status": "completed" })
+    });
+    let output: Vec<Value> = words.into_iter().chain(calls).collect();
+    let usage = json!({ "input_tokens": 1, "input_tokens_details": { "cached_tokens": 0 }, "output_tokens": 1,
+        "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 2 });
+    let whole = |status: &str, output: &[Value]| {
+        json!({ "response": { "id": format!("resp_{number}"), "object": "response", "status": status, "model": model, "output": output,
+            "usage": usage } })
+    };
+    let mut events = vec![("response.created", whole("in_progress", &[]))];
+    for (at, item) in output.iter().enumerate() {
+        let item = json!({ "output_index": at, "item": item });
+        events.extend([("response.output_item.added", item.clone()), ("response.output_item.done", item)]);
+    }
+    events.push(("response.completed", whole("completed", &output)));
+    named(events)
+}
+
+fn chat(answer: &Answer, Label { model, number }: Label<'_>) -> String {
+    let chunk = |delta: Value, finish: Value| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
+        let usage = json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 });
+        json!({ "id": format!("chat_{number}"), "object": "chat.completion.chunk", "created": 0, "model": model, "choices": [choice],
+            "usage": usage })
+    };
+    let calls = answer.calls.iter().enumerate().map(|(at, (name, input))| {
+        json!({ "index": at, "id": format!("call_{number}_{at}"), "type": "function",
+            "function": { "name": name, "arguments": input.to_string() } })
+    });
+    let calls: Vec<Value> = calls.collect();
+    let (delta, finish) = match calls.is_empty() {
+        true => (json!({ "role": "assistant", "content": answer.text }), "stop"),
+        false => (json!({ "role": "assistant", "content": answer.text, "tool_calls": calls }), "tool_calls"),
+    };
+    let lines = [chunk(delta, Value::Null), chunk(json!({}), finish.into())];
+    lines.iter().map(|line| format!("data: {line}\n\n")).chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_answer_is_due_follows_from_the_request() {
+        for (body, due) in [
+            (json!({ "messages": [{ "role": "user" }] }), 0),
+            (json!({ "messages": [{ "role": "user" }, { "role": "assistant" }, { "role": "user" }] }), 1),
+            (
+                json!({ "input": [{ "role": "user" }, { "type": "reasoning" }, { "type": "function_call" },
+                { "type": "function_call_output" }, { "role": "assistant" }] }),
+                2,
+            ),
+            (json!({}), 0),
+        ] {
+            assert_eq!(Asked { body }.answers(), due);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Commands that a project brings along run once its user agrees: by a verb, once, or at a terminal where they are asked.
+
+use super::{RUN_DESIGN, design, run_folder, turned_down};
+use crate::story::Story;
+use crate::story::terminal::on_a_terminal;
+
+/// The last words of the question.
+const QUESTION: &str = "[yes/no] ";
+
+/// A project that leaves a mark in the user's home when its command runs.
+fn story() -> Story {
+    let story = design().env("REDGREEN_TRUST", "0");
+    story.file("redgreen.toml", "backoff = 0.0\n[worktree]\nsetup = [\"touch $HOME/set-up\"]\n");
+    story.commit("a command");
+    story
+}
+
+#[test]
+fn commands_of_a_project_run_only_once_they_are_trusted() {
+    let story = story();
+    turned_down(&story, RUN_DESIGN, "worktree.setup: touch $HOME/set-up");
+    story.redgreen("test").exits(2).says("redgreen trust");
+    story.redgreen("trust").exits(0).says("trusted");
+    story.redgreen(RUN_DESIGN).exits(3);
+    story.redgreen("trust --revoke").exits(0);
+    story.redgreen("approve").exits(2).says("have not agreed");
+    story.redgreen("approve --trust").exits(0);
+    assert!(run_folder(&story).join("artifacts/tdd-summary.md").is_file());
+}
+
+/// The answer, the exit code, words on the screen. Nothing runs and nothing is made but by a "yes".
+#[test]
+fn at_a_terminal_nothing_runs_before_the_answer() {
+    let story = story();
+    let line = format!("{RUN_DESIGN} --no-input");
+    for (answer, code, words) in [
+        ("no\n", 2, "you have not agreed to yet"),
+        ("\n", 2, "you have not agreed to yet"),
+        ("\u{4}", 2, "you have not agreed to yet"),
+        ("maybe\nno\n", 2, "\"maybe\" is neither `yes` nor `no`"),
+        ("\u{3}", 130, "interrupted"),
+    ] {
+        let before = story.belongings();
+        let (ended, screen) = on_a_terminal(&story, &line, QUESTION, answer);
+        assert_eq!(ended, Some(code), "{answer:?}: {screen}");
+        assert!(
+            screen.contains("worktree.setup  touch $HOME/set-up") && screen.contains(words),
+            "{answer:?}: {screen}"
+        );
+        assert_eq!(story.belongings(), before, "{answer:?}");
+        assert!(!story.root.join(".git/redgreen/runs").exists() && !story.place("home/set-up").exists(), "{answer:?}");
+        story.redgreen("trust --show").exits(0).says("not trusted");
+    }
+    let (ended, screen) = on_a_terminal(&story, &line, QUESTION, "yes\n");
+    assert_eq!(ended, Some(3), "{screen}");
+    story.redgreen("trust --show").exits(0);
+    let (ended, screen) = on_a_terminal(&story, "abort", QUESTION, "");
+    assert_eq!(ended, Some(0), "{screen}");
+    assert!(!screen.contains(QUESTION), "what was agreed to is remembered: {screen}");
+}
+
+#[test]
+fn ctrl_c_at_the_question_at_the_end_leaves_the_run_waiting() {
+    let story = design();
+    let (ended, screen) = on_a_terminal(&story, RUN_DESIGN, "decides later] ", "\u{3}");
+    assert_eq!(ended, Some(130), "{screen}");
+    story.redgreen("status").exits(0).says("waiting for a human");
+}
