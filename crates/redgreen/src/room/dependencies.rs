@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -173,7 +174,11 @@ impl Stamp {
 }
 
 fn look_into(folder: &Path, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if is_gone(&error) => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
         let entry = entry?;
         let path = entry.path();
         if LITTER.iter().any(|litter| entry.file_name() == *litter) {
@@ -198,8 +203,14 @@ enum Bytes {
 fn look_at(path: &Path, bytes: Bytes, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
     ensure!(seen.len() < FILES_MAX, "more than {FILES_MAX} files");
     // Of the entry itself: a link is not followed.
-    let facts = path.symlink_metadata()?;
-    let content = content(path, bytes, &facts).with_context(|| format!("read {}", path.display()))?;
+    let facts = match path.symlink_metadata() {
+        Err(error) if is_gone(&error) => return Ok(()),
+        facts => facts?,
+    };
+    let content = match content(path, bytes, &facts) {
+        Err(error) if is_gone(&error) => return Ok(()),
+        content => content.with_context(|| format!("read {}", path.display()))?,
+    };
     let stamp = Stamp {
         mode: facts.mode(),
         size: facts.size(),
@@ -211,8 +222,13 @@ fn look_at(path: &Path, bytes: Bytes, seen: &mut BTreeMap<PathBuf, Stamp>) -> Re
     Ok(())
 }
 
+/// Removed by somebody else while we look: the same to us as if it had never been there.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
 /// Where a link leads, or the hash of a file.
-fn content(path: &Path, bytes: Bytes, facts: &fs::Metadata) -> Result<Option<String>> {
+fn content(path: &Path, bytes: Bytes, facts: &fs::Metadata) -> io::Result<Option<String>> {
     if facts.is_symlink() {
         return Ok(Some(hex(fs::read_link(path)?.as_os_str().as_bytes())));
     }

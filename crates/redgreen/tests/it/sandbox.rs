@@ -206,9 +206,9 @@ fn held_no_process_is_left_at_the_time_limit() {
         let started = Instant::now();
         let fenced = sandbox.run(&program, &place.fence(), limits, &Stop::default()).unwrap();
         assert_eq!(fenced.output.exit, Exit::TimedOut, "{by:?}");
-        assert!(started.elapsed() < Duration::from_secs(10), "{by:?}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(60), "{by:?}: {:?}", started.elapsed());
         // The kernel may take a moment for the last of them.
-        let deadline = Instant::now() + Duration::from_secs(2);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while !left(&mark).is_empty() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }

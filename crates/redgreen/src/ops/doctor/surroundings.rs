@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Check, unless_stopped};
+use super::{Check, Finding, unless_stopped};
+use crate::agent::choice::Choice;
 use crate::agent::external::presence;
 use crate::config::{self, Environment, File};
 use crate::git::Git;
+use crate::ops;
 use crate::process::{Limits, Program, Stop};
 use crate::sandbox::Sandbox;
 
@@ -130,6 +132,18 @@ pub(super) fn agents(environment: &Environment, stop: &Stop) -> Result<Check> {
         return Ok(Check::good("agents", ran, "none; a model's key or a script does as well: redgreen agents"));
     }
     Ok(Check::good("agents", format!("{ran}; --version"), found.join("\n")))
+}
+
+/// Who would work in a run for which nobody is named, as the run itself finds out.
+pub(super) fn worker(start: &Path, environment: &Environment, stop: &Stop) -> (Check, Option<String>) {
+    const RAN: &str = "asked who works where nobody is named";
+    let team = ops::open(start, environment.clone(), stop)
+        .and_then(|project| ops::team(&project, &Choice::default(), None))
+        .map(|(team, ..)| team.name());
+    match team {
+        Ok(name) => (Check::good("worker", RAN, &name), Some(name)),
+        Err(error) => (Check { finding: Finding::Note, ..Check::bad("worker", RAN, &error, "redgreen agents") }, None),
+    }
 }
 
 /// What seals tests and agents off here, and what could.

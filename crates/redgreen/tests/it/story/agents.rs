@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::terminal::on_a_terminal;
 use super::{Said, Story};
 
 const FAKE: &str = include_str!("agents/fake.py");
@@ -220,32 +221,7 @@ fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
     assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 5);
 }
 
-/// A person at a terminal who has their editor opened in each phase, and presses Enter.
-const AT_A_TERMINAL: &str = r#"
-import os, pty, select, sys, time
-pid, screen = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-answers = {b"opens ": b"e\n", b"to have it judged.": b"\n", b"test file for": b"test_calc.py\n",
-           b"code file for": b"calc.py\n", b"Enter decides later": b"\n"}
-shown, heard, end = b"", 0, time.time() + 300
-while time.time() < end:
-    try:
-        if select.select([screen], [], [], 1)[0]:
-            part = os.read(screen, 65536)
-            if not part:
-                break
-            shown += part
-    except OSError:
-        break
-    at, words = min((shown.find(words, heard), words) for words in answers if shown.find(words, heard) >= 0) \
-        if any(words in shown[heard:] for words in answers) else (-1, b"")
-    if at >= 0:
-        heard = at + len(words)
-        os.write(screen, answers[words])
-sys.stdout.buffer.write(shown)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-"#;
+/// Writes what the phase asks for, on the terminal it is opened on.
 const EDITOR: &str = r#"
 test -t 0 && test -t 1 || exit 9
 case "$1" in
@@ -259,15 +235,18 @@ esac
 #[test]
 fn a_human_has_their_editor_opened_and_presses_enter() {
     let story = Story::new();
-    story.script("terminal.py", AT_A_TERMINAL).script("editor.sh", EDITOR);
+    story.script("editor.sh", EDITOR);
     let editor = format!("sh '{}'", story.place("editor.sh").display());
-    let redgreen = story.prepare("run --agent human \"a calculator\"");
-    let mut terminal = story.command("python3");
-    terminal.arg(story.place("terminal.py")).arg(redgreen.get_program()).args(redgreen.get_args());
-    terminal.env("TERM", "xterm").env("EDITOR", &editor).stdin(Stdio::null());
-    let output = terminal.output().unwrap();
-    let screen = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{screen}");
+    let story = story.env("EDITOR", &editor);
+    let answers = [
+        ("opens ", "e\n"),
+        ("to have it judged.", "\n"),
+        ("test file for", "test_calc.py\n"),
+        ("code file for", "calc.py\n"),
+        ("Enter decides later", "\n"),
+    ];
+    let (code, screen) = on_a_terminal(&story, "run --agent human \"a calculator\"", &answers);
+    assert_eq!(code, Some(3), "{screen}");
     assert!(!screen.contains("ended with"), "{screen}");
     let done = story.log(&format!("main..{}", story.branch()));
     assert_eq!(done, ["plan: adds", "test: adds", "feat: adds", "refactor: no changes needed", CYCLE[4]], "{screen}");

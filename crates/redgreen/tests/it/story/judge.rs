@@ -206,7 +206,7 @@ fn killed_the_judge_leaves_no_test_running() {
     let begun = Instant::now();
     let started = || walk(&rooms).iter().any(|path| path.ends_with(&word));
     while !started() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the test never started");
+        assert!(begun.elapsed() < Duration::from_secs(300), "the test never started");
         thread::sleep(Duration::from_millis(50));
     }
     judge.kill().unwrap();
@@ -214,7 +214,7 @@ fn killed_the_judge_leaves_no_test_running() {
     let room = rooms.display().to_string();
     let begun = Instant::now();
     while running_in(&room) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "a test is still running");
+        assert!(begun.elapsed() < Duration::from_secs(60), "a test is still running");
         thread::sleep(Duration::from_millis(50));
     }
 }
