@@ -102,7 +102,7 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
     checks.push(surroundings::agents(environment, stop)?);
     let (works, agent) = surroundings::worker(start, environment, stop);
     checks.push(works);
-    checks.push(surroundings::sandbox(environment, stop)?);
+    checks.push(surroundings::sandbox()?);
     checks.push(surroundings::worktrees(&file, environment));
     let ready = checks.iter().all(|check| check.finding != Finding::Bad);
     Ok(Doctor { version: 1, ready, agent, checks })
