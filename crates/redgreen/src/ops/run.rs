@@ -197,10 +197,14 @@ pub(super) fn of_brief(mut policy: Policy, brief: &Brief, file: &File) -> Policy
 
 /// What to say about a run that could not go on for a reason outside.
 pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Error {
-    let next = format!("put that right, then: redgreen resume {}", folder.id);
+    let resume = format!("redgreen resume {}", folder.id);
+    let next = format!("put that right, then: {resume}");
     match error.downcast::<Failure>() {
-        Ok(failure) if failure.next.is_none() => failure.next(next).into(),
-        Ok(failure) => failure.into(),
+        Ok(failure) => match failure.next.clone() {
+            None => failure.next(next).into(),
+            Some(step) if step.contains("redgreen ") => failure.into(),
+            Some(step) => failure.next(format!("{step}; then: {resume}")).into(),
+        },
         Err(error) if error.is::<Interrupted>() => error,
         Err(error) => {
             let what = format!("run {} stopped: {error:#}", folder.id);
@@ -340,4 +344,24 @@ fn is_free(project: &Project, branch: &str) -> Result<()> {
 
 fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_stopped_for_a_reason_outside_says_how_it_goes_on() {
+        let folder = RunFolder { id: "20260102-030405-abcd".to_owned(), path: PathBuf::new() };
+        for (next, told) in [
+            (None, "put that right, then: redgreen resume 20260102-030405-abcd"),
+            (Some("pip install pytest"), "pip install pytest; then: redgreen resume 20260102-030405-abcd"),
+            (Some("redgreen repair-notes"), "redgreen repair-notes"),
+        ] {
+            let failure = Failure::environment("it does not run");
+            let failure = next.iter().fold(failure, |failure, next| failure.next(*next));
+            let error = went_wrong(&folder, failure.into());
+            assert_eq!(error.downcast_ref::<Failure>().unwrap().next.as_deref(), Some(told));
+        }
+    }
 }
