@@ -1,5 +1,6 @@
 //! Agents that are programs of their own, honest and not: a whole cycle with each, and nothing lost whatever they do.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -8,8 +9,11 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use redgreen::sandbox::Means;
+
 use super::terminal::on_a_terminal;
-use super::{Said, Story};
+use super::{Said, Story, is_fast};
+use crate::sandbox::{alone, say};
 
 const FAKE: &str = include_str!("agents/fake.py");
 
@@ -136,21 +140,61 @@ fn a_conversation_is_taken_up_where_the_task_says_so() {
 /// What an agent does whose fence holds: nothing of it is seen anywhere but in its own turns.
 #[test]
 fn a_fenced_agent_may_do_what_it_wants() {
-    let faults = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLAN wrong_git:PLAN wrong_branch:RED forge_notes:RED forge_records:RED flood:RED lie:RED \
-                  own_git:RED reset_hard:GREEN outside:GREEN no_git:GREEN crash:GREEN";
-    let story = story(faults, "");
-    let (before, main) = (story.belongings(), story.git("rev-parse main"));
-    let mut command = story.command("python");
-    command.args(["-c", super::unruly::MEASURE]).arg(story.place("memory")).arg(env!("CARGO_BIN_EXE_redgreen"));
-    let said = Said::of("run", &command.args(["run", "a calculator"]).output().unwrap()).exits(3);
+    let story = story(&format!("{WILFUL} flood:RED"), "");
+    let measuring = ["python".into(), "-c".into(), super::unruly::MEASURE.into(), story.place("memory").into()];
+    wilful(&story, &measuring);
+    let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
+    assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
+}
+
+/// The same behind a fence that is not the strongest of this machine.
+#[track_caller]
+fn held_by(means: Means) {
+    if is_fast() {
+        return;
+    }
+    match alone(means) {
+        Ok(words) => {
+            let story = story(WILFUL, "");
+            wilful(&story, &words);
+            story.fenced_by(means);
+        }
+        Err(error) => say(&format!("SKIPPED: an agent behind {}: {error:#}", means.as_str())),
+    }
+}
+
+#[test]
+fn bubblewrap_holds_an_agent() {
+    held_by(Means::Bubblewrap);
+}
+
+#[test]
+fn namespaces_hold_an_agent() {
+    held_by(Means::Namespaces);
+}
+
+#[test]
+fn landlock_holds_an_agent() {
+    held_by(Means::Landlock);
+}
+
+const WILFUL: &str = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLAN wrong_git:PLAN wrong_branch:RED \
+                      forge_notes:RED forge_records:RED lie:RED own_git:RED reset_hard:GREEN outside:GREEN no_git:GREEN \
+                      crash:GREEN";
+
+/// A run by such an agent, started with these words before it.
+#[track_caller]
+fn wilful(story: &Story, before: &[OsString]) {
+    let (belongings, main) = (story.belongings(), story.git("rev-parse main"));
+    let mut command = story.command("env");
+    command.args(before).arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "a calculator"]);
+    let said = Said::of("run", &command.output().unwrap()).exits(3);
     said.says("refused").says("agent.crash").says("signal 11");
     assert_eq!(story.log(&format!("main..{}", story.branch())), CYCLE);
-    assert_eq!(story.belongings(), before);
+    assert_eq!(story.belongings(), belongings);
     assert_eq!((story.git("rev-parse main"), story.git("branch --list mine")), (main, String::new()));
     assert!(!story.place("home/mine.txt").exists());
     assert!(story.place("data/fake/kept").exists() && !story.place("home/.local/share/fake").exists());
-    let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
-    assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
     story.redgreen("approve").exits(0);
 }
 
