@@ -52,6 +52,11 @@ pub struct DependencyFolder {
 }
 
 impl DependencyFolder {
+    /// What it is called in a room.
+    fn name(&self) -> &Path {
+        self.place.as_deref().unwrap_or(&self.from)
+    }
+
     /// Whether tools keep files of their own in it: then it is a folder of the room with links to the packages.
     pub(super) fn is_scribbled_in(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.ends_with("node_modules"))
@@ -62,7 +67,8 @@ impl DependencyFolder {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dependencies {
     pub folders: Vec<DependencyFolder>,
-    /// There are many, every room of a trial knows them, and nobody changes them.
+    /// By the name in a room: where the packages of a checkout really are may change. There are many, every room of a trial
+    /// knows them, and nobody changes them.
     #[serde(with = "shared")]
     seen: Arc<BTreeMap<PathBuf, Stamp>>,
 }
@@ -95,7 +101,10 @@ struct Stamp {
 /// A file of a package that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyChange {
+    /// As it is called in a room.
     pub path: PathBuf,
+    /// Where it really is, if it is there.
+    pub at: PathBuf,
     pub how: How,
 }
 
@@ -117,9 +126,10 @@ impl Dependencies {
         let mut look = Look { known, seen: BTreeMap::new(), read: 0 };
         for folder in &folders {
             if folder.from.is_file() {
-                look.file(&folder.from).with_context(|| format!("look at {}", folder.from.display()))?;
+                look.file(&folder.from, folder.name()).with_context(|| format!("look at {}", folder.from.display()))?;
             } else if folder.from.is_dir() {
-                look.folder(&folder.from).with_context(|| format!("look into {}", folder.from.display()))?;
+                look.folder(&folder.from, folder.name())
+                    .with_context(|| format!("look into {}", folder.from.display()))?;
             }
         }
         Ok(Self { folders, seen: Arc::new(look.seen) })
@@ -133,15 +143,16 @@ impl Dependencies {
     /// What is different in a later look.
     pub fn compared_with(&self, now: &Self) -> Vec<DependencyChange> {
         let mut changes = Vec::new();
+        let change = |path: &PathBuf, how| DependencyChange { path: path.clone(), at: now.really(path), how };
         for (path, before) in self.seen.iter() {
             let how = match now.seen.get(path) {
                 None => Some(How::Removed),
                 Some(after) => before.compared_with(after),
             };
-            changes.extend(how.map(|how| DependencyChange { path: path.clone(), how }));
+            changes.extend(how.map(|how| change(path, how)));
         }
-        let added = now.seen.keys().filter(|path| !self.seen.contains_key(*path)).cloned();
-        changes.extend(added.map(|path| DependencyChange { path, how: How::Added }));
+        let added = now.seen.keys().filter(|path| !self.seen.contains_key(*path));
+        changes.extend(added.map(|path| change(path, How::Added)));
         for change in changes.iter_mut().filter(|change| change.path.iter().any(|part| part == BYTECODE_FOLDER)) {
             change.how = How::Bytecode;
         }
@@ -150,14 +161,15 @@ impl Dependencies {
 
     /// Whether a new file has a say in what was here before it: it runs before any test, or is found in place of another.
     /// `programs` are the folders in which programs are looked for, and what is in `checkout` is judged by itself.
-    pub fn is_intruded_by(&self, path: &Path, programs: &[PathBuf], checkout: &Path) -> bool {
+    pub fn is_intruded_by(&self, new: &DependencyChange, programs: &[PathBuf], checkout: &Path) -> bool {
+        let path = new.at.as_path();
         let name = path.file_name().unwrap_or_default();
         let folder = path.parent().unwrap_or(path);
         let text = || fs::read_to_string(path).unwrap_or_default();
         if is_one_of(SHIM_FOLDERS, folder.file_name().unwrap_or_default()) {
             programs.iter().any(|place| place != folder && place.join(name).exists())
         } else if name == PACKAGE {
-            self.is_crowded_by(path)
+            self.is_crowded_by(&new.path)
         } else if name == ENTRY_POINTS {
             text().contains(PLUGINS)
         } else if path.extension().is_some_and(|end| end == PATH_FILE) {
@@ -167,6 +179,11 @@ impl Dependencies {
         } else {
             runs_early(path)
         }
+    }
+
+    fn really(&self, path: &Path) -> PathBuf {
+        let inside = |folder: &DependencyFolder| Some(folder.from.join(path.strip_prefix(folder.name()).ok()?));
+        self.folders.iter().find_map(inside).unwrap_or_else(|| path.to_owned())
     }
 
     /// Whether a new `package.json` is in a package that was here, or makes one that is found before one of that name.
@@ -228,7 +245,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn folder(&mut self, folder: &Path) -> Result<()> {
+    fn folder(&mut self, folder: &Path, name: &Path) -> Result<()> {
         let entries = match fs::read_dir(folder) {
             Err(error) if is_gone(&error) => return Ok(()),
             entries => entries?,
@@ -239,15 +256,15 @@ impl Look<'_> {
                 continue;
             }
             if entry.file_type()?.is_dir() {
-                self.folder(&entry.path())?;
+                self.folder(&entry.path(), &name.join(entry.file_name()))?;
             } else {
-                self.file(&entry.path())?;
+                self.file(&entry.path(), &name.join(entry.file_name()))?;
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, path: &Path) -> Result<()> {
+    fn file(&mut self, path: &Path, name: &Path) -> Result<()> {
         ensure!(self.seen.len() < FILES_MAX, "more than {FILES_MAX} files");
         // Of the entry itself: a link is not followed.
         let facts = match path.symlink_metadata() {
@@ -261,7 +278,7 @@ impl Look<'_> {
             changed: (facts.ctime(), facts.ctime_nsec()),
             content: None,
         };
-        let known = self.known.and_then(|known| known.seen.get(path)).filter(|known| known.is_still(&unread));
+        let known = self.known.and_then(|known| known.seen.get(name)).filter(|known| known.is_still(&unread));
         let content = match known {
             Some(known) => known.content.clone(),
             None => match self.content(path, &facts) {
@@ -269,7 +286,7 @@ impl Look<'_> {
                 content => content.with_context(|| format!("read {}", path.display()))?,
             },
         };
-        self.seen.insert(path.to_owned(), Stamp { content, ..unread });
+        self.seen.insert(name.to_owned(), Stamp { content, ..unread });
         Ok(())
     }
 
@@ -325,7 +342,8 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         act(root);
         let changes = before.changes().unwrap();
-        let told: Vec<_> = changes.iter().map(|change| (change.path.strip_prefix(root).unwrap(), change.how)).collect();
+        let told: Vec<_> =
+            changes.iter().map(|change| (change.path.strip_prefix(".venv").unwrap(), change.how)).collect();
         let expected: Vec<_> = expected.iter().map(|(path, how)| (Path::new(*path), *how)).collect();
         assert_eq!(told, expected);
     }

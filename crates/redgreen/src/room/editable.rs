@@ -26,13 +26,11 @@ pub fn editable(environments: &[PathBuf], checkouts: &[PathBuf]) -> Vec<PathBuf>
             let path = checkouts.iter().find_map(|root| Path::new(named).strip_prefix(root).ok());
             path.map(Path::to_owned)
         };
-        match is_finder {
-            // A table of packages and where each of them is: they are imported from the folder above.
-            true => {
-                found.extend(text.split('\'').filter_map(inside).filter_map(|path| Some(path.parent()?.to_owned())))
-            }
-            false => found.extend(text.lines().map(str::trim).filter_map(inside)),
-        }
+        let named: Vec<&str> =
+            if is_finder { text.split('\'').collect() } else { text.lines().map(str::trim).collect() };
+        // A finder has a table of packages and where each of them is: they are imported from the folder above.
+        let above = |path: PathBuf| if is_finder { path.parent().map(Path::to_owned) } else { Some(path) };
+        found.extend(named.into_iter().filter_map(inside).filter_map(above));
     }
     found.sort();
     found.dedup();

@@ -22,7 +22,7 @@ use crate::room::{
 /// Programs that verdicts rest on.
 const TOOLS: &[&str] = &["python3", "python", "node", "cargo", "go", "java", "mvn", "ruby", "php", "elixir", "bats"];
 /// Folders of installed packages, in the root or beside any manifest.
-pub(super) const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"];
+pub const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"];
 /// How deep below the root they are looked for.
 const DEPTH_MAX: usize = 3;
 /// So many files are named before the rest is counted.
@@ -144,15 +144,13 @@ pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change)
     // A new package is an honest thing; a file that has a say in what was there, or another version of a known one, is
     // not, unless a manifest says so.
     let is_news = |one: &&DependencyChange| match one.how {
-        How::Added => before.packages.is_intruded_by(&one.path, &tools.path, &now.checkout),
+        How::Added => before.packages.is_intruded_by(one, &tools.path, &now.checkout),
         How::Removed | How::Modified => true,
         How::Touched | How::Bytecode => false,
     };
     let told: Vec<&DependencyChange> = changes.iter().filter(|_| !declared).filter(is_news).collect();
     if let Some(first) = told.first() {
-        let named =
-            |one: &&DependencyChange| one.path.strip_prefix(&now.checkout).unwrap_or(&one.path).display().to_string();
-        let names: Vec<String> = told.iter().take(NAMED_MAX).map(named).collect();
+        let names: Vec<String> = told.iter().take(NAMED_MAX).map(|one| one.path.display().to_string()).collect();
         let more = told.len().saturating_sub(NAMED_MAX);
         let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
         let word = match first.how {
