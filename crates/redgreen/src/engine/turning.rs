@@ -53,6 +53,7 @@ impl Engine<'_> {
                 let brought: Vec<_> = settings.copy.iter().chain(&settings.link).cloned().collect();
                 notices.extend(trial::note_made(&self.project.git, &worktree, &brought)?);
             }
+            notices.extend(self.left_behind(&worktree));
             write(&worktree.private, READY, b"")?;
         }
         Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })
@@ -223,6 +224,19 @@ impl Engine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Packages that the user installed and a worktree does not have.
+    fn left_behind(&self, worktree: &Worktree) -> Vec<String> {
+        let is_missed = |name: &&&str| self.project.git.root.join(name).is_dir() && !worktree.path.join(name).exists();
+        let tell = |name: &&str| {
+            let file = config::FILE;
+            format!(
+                "{name} of your checkout is not in the worktree; if tests need it, have worktree.setup in {file} make it there, \
+                 or name it in worktree.link"
+            )
+        };
+        trial::FOLDERS.iter().filter(is_missed).map(tell).collect()
     }
 
     /// An agent whose redgreen was killed works on, in a worktree that is no longer its own.

@@ -2,6 +2,7 @@
 //! rows are small changes to one feature; the codes say which rule has to notice.
 
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -145,10 +146,8 @@ fn a_refactoring_keeps_what_is_asked_and_what_is_answered() {
     check(green, "refactor", &[("roman.py", &hidden)], "refused", "refactor.config_changed");
 }
 
-#[test]
-fn an_environment_that_somebody_changed_is_noticed() {
-    let story = project();
-    // An environment of the project's own, with the packages of the tests' one.
+/// An environment of the project's own, with the packages of the tests' one; gives back where its packages are.
+fn environment(story: &Story) -> PathBuf {
     let real = crate::runner::venv();
     let lib = fs::read_dir(real.join("lib")).unwrap().flatten().next().unwrap().file_name();
     let packages = story.root.join(".venv/lib").join(&lib).join("site-packages");
@@ -159,6 +158,31 @@ fn an_environment_that_somebody_changed_is_noticed() {
     let known = real.join("lib").join(&lib).join("site-packages");
     fs::write(packages.join("known.pth"), format!("{}\n", known.canonicalize().unwrap().display())).unwrap();
     story.file(".gitignore", "__pycache__/\n.venv/\n");
+    packages
+}
+
+/// With `pip install -e .` an environment leads to the checkout; the tree that is judged is another place.
+#[test]
+fn code_that_is_installed_as_editable_is_that_of_the_candidate() {
+    let story = Story::new();
+    let packages = environment(&story);
+    fs::write(packages.join("__editable__.roman-1.pth"), format!("{}\n", story.root.join("src").display())).unwrap();
+    story.file("src/roman.py", STUB).file("tests/test_old.py", "import roman\n\n\ndef test_old():\n    assert roman\n");
+    story.commit("a package");
+    story.file("tests/test_roman.py", TEST).commit("red");
+    expect(&story, "red", "accepted", "red.not_implemented");
+    story.file("src/roman.py", CODE).commit("green");
+    // Installed once more, and a tool beside it, by somebody at work.
+    fs::write(packages.join("__editable__.roman-2.pth"), format!("{}\n", story.root.join("src").display())).unwrap();
+    fs::create_dir(packages.join("tool-1.dist-info")).unwrap();
+    fs::write(packages.join("tool-1.dist-info/entry_points.txt"), "[console_scripts]\ntool = tool:main\n").unwrap();
+    expect(&story, "green", "accepted", "green.passes");
+}
+
+#[test]
+fn an_environment_that_somebody_changed_is_noticed() {
+    let story = project();
+    let packages = environment(&story);
     story.commit("an environment");
     story.file("tests/test_roman.py", TEST).commit("red");
     expect(&story, "red", "accepted", "red.not_implemented");

@@ -157,6 +157,14 @@ fn file_names_may_be_anything_git_takes() {
 }
 
 #[test]
+fn packages_that_stay_behind_are_named() {
+    let story = quick();
+    story.file(".gitignore", "node_modules/\n__pycache__/\n").file("node_modules/dep/index.js", "");
+    story.commit("packages");
+    story.redgreen(RUN).exits(3).says("node_modules of your checkout is not in the worktree").says("worktree.setup");
+}
+
+#[test]
 fn it_does_not_matter_where_it_is_started() {
     let story = quick();
     story.file("src/deep/keep.txt", "");
