@@ -18,6 +18,9 @@ const OPENCODE: &str = "{\"model\": \"mock/mock-model\", \"provider\": {\"mock\"
                         \"options\": {\"baseURL\": \"http://127.0.0.1:4010/v1\", \"apiKey\": \"x\"}, \
                         \"models\": {\"mock-model\": {}}}}}";
 
+/// One that waits for somebody who is not there is told of soon, and not asked again.
+const SETTINGS: &str = "max-retries = 0\n[timeout]\nturn = 240\n";
+
 /// Where the programs are; absent when nobody installed them.
 fn programs() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
@@ -82,7 +85,8 @@ fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story>
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
-    story.script("model.py", MODEL);
+    story.script("model.py", MODEL).file("redgreen.toml", SETTINGS);
+    story.commit("settings");
     let belongings = story.belongings();
     let namespace = if rustix::process::getuid().is_root() { "--net" } else { "--map-root-user" };
     let mut command = story.command("unshare");

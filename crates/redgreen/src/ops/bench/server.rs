@@ -295,6 +295,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn whoever_asks_in_events_is_answered_in_events() {
+        let answer = Answer::say("Done.").and_call("bash", json!({ "command": "true" }));
+        for (path, streams, kind, begins) in [
+            ("/v1/messages", true, EVENTS, "event: message_start\n"),
+            ("/v1/responses", true, EVENTS, "event: response.created\n"),
+            ("/v1/chat/completions", true, EVENTS, "data: {"),
+            ("/v1/chat/completions", false, JSON, "{"),
+            ("/v1beta/models/m:streamGenerateContent", true, EVENTS, "data: {"),
+            ("/v1beta/models/m:generateContent", false, JSON, "{"),
+        ] {
+            let said = words(wire_of(path).unwrap(), &answer, Label { model: "m", number: 0 }, streams);
+            assert!(said.0 == kind && said.1.starts_with(begins), "{path}: {said:?}");
+            assert!(said.1.contains("Done.") && said.1.contains("bash"), "{path}: {said:?}");
+        }
+        assert_eq!(wire_of("/v1/models"), None);
+    }
+
+    #[test]
     fn which_answer_is_due_follows_from_the_request() {
         for (body, due) in [
             (json!({ "messages": [{ "role": "user" }] }), 0),
