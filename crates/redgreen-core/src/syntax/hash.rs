@@ -58,6 +58,7 @@ fn tokens(node: Node<'_>) -> Vec<(usize, Node<'_>)> {
                 let after_nothing = matches!(around(index.checked_sub(1)), Some("(" | "[" | "{" | ","));
                 last && !after_nothing && !TELLING_COMMAS.contains(&parent)
             }
+            "(" | ")" => language.is_script() && is_around_one_name(leaf),
             _ => false,
         }
     };
@@ -69,6 +70,14 @@ fn tokens(node: Node<'_>) -> Vec<(usize, Node<'_>)> {
     };
     let kept = leaves.iter().enumerate().filter(|(index, leaf)| !is_layout(*index, **leaf));
     kept.map(|(_, leaf)| (depth(*leaf), *leaf)).collect()
+}
+
+/// `(x) => x` is `x => x`.
+fn is_around_one_name(leaf: Node<'_>) -> bool {
+    leaf.parent().is_some_and(|list| {
+        let is_of_arrow = list.parent().is_some_and(|function| function.kind() == "arrow_function");
+        is_of_arrow && list.kind() == "formal_parameters" && list.leaves().count() == 3
+    })
 }
 
 /// A token with one kind of quotes around a string.
@@ -146,6 +155,8 @@ mod tests {
             ("a.py", "a()\n", "a()  # pragma: no cover\n", false),
             ("a.py", "a('b')\n", "a('c')\n", false),
             ("a.ts", "f('a', [1, 2])\nlet b = 1\n", "f(\"a\", [1, 2,]);\nlet b = 1;\n", true),
+            ("a.ts", "f(x => x)\n", "f((x) => x);\n", true),
+            ("a.ts", "f(x => x)\n", "f(() => x);\n", false),
             ("a.js", "if (a) b()\n", "if (a);\nb()\n", false),
             ("a.js", "x = []\n", "x = [,]\n", false),
             ("a.js", "f('it')\n", "f(`it`)\n", false),
