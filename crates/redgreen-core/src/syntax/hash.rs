@@ -64,9 +64,9 @@ fn tokens(node: Node<'_>) -> Vec<(usize, Node<'_>)> {
     };
     let blocks = |node: Node<'_>| node.ancestors().filter(|above| above.kind() == "block").count();
     let outside = blocks(node);
-    let depth = |leaf: Node<'_>| match language {
-        Language::Python if !is_comment(leaf) => blocks(leaf).saturating_sub(outside),
-        _ => 0,
+    let depth = |leaf: Node<'_>| {
+        let is_told = language == Language::Python && !is_comment(leaf);
+        if is_told { blocks(leaf).saturating_sub(outside) } else { 0 }
     };
     let kept = leaves.iter().enumerate().filter(|(index, leaf)| !is_layout(*index, **leaf));
     kept.map(|(_, leaf)| (depth(*leaf), *leaf)).collect()
