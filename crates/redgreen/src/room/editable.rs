@@ -56,14 +56,14 @@ mod tests {
         let packages = folder.path().join("lib/python3.11/site-packages");
         fs::create_dir_all(&packages).unwrap();
         for (name, text) in [
-            ("__editable__.kit-0.1.0.pth", "/work/kit/src\n"),
-            ("__editable___kit_0_1_0_finder.py", "MAPPING: dict[str, str] = {'kit': '/work/kit/lib/kit'}\n"),
-            ("other.pth", "/elsewhere/src\nimport os; os.x = '/work/kit/evil'\n"),
-            ("notes.txt", "/work/kit/notes\n"),
+            ("__editable__.kit-0.1.0.pth", "/p/kit/src\n"),
+            ("__editable___kit_0_1_0_finder.py", "MAPPING: dict[str, str] = {'kit': '/p/kit/lib/kit'}\n"),
+            ("other.pth", "/elsewhere/src\nimport os; os.x = '/p/kit/evil'\n"),
+            ("notes.txt", "/p/kit/notes\n"),
         ] {
             fs::write(packages.join(name), text).unwrap();
         }
-        let found = editable(&[folder.path().to_owned()], &["/work/kit".into()]);
+        let found = editable(&[folder.path().to_owned()], &["/p/kit".into()]);
         assert_eq!(found, [Path::new("lib"), Path::new("src")]);
     }
 }

@@ -127,6 +127,21 @@ fn what_an_honest_green_brings_along_is_welcome() {
     check(red, "green", &[("roman.py", CODE), ("tests/test_more.py", &wrong)], "refused", "green.still_failing");
 }
 
+/// A formatter goes over everything; in Python, what is in a loop is more than layout.
+#[test]
+fn tests_may_be_laid_out_anew_and_no_more() {
+    let formatted = TEST.replace('"', "'").replace("to_roman(9)", "to_roman(\n        9,\n    )");
+    check(red, "green", &[("roman.py", CODE), ("tests/test_roman.py", &formatted)], "accepted", "green.passes");
+    let story = project();
+    let test = "from roman import to_roman\n\n\ndef test_one():\n    for n in []:\n        print(n)\n    \
+                assert to_roman(1) == \"I\"\n";
+    story.file("tests/test_roman.py", test).commit("red");
+    expect(&story, "red", "accepted", "red.not_implemented");
+    let inside = test.replace("    assert", "        assert");
+    story.file("roman.py", CODE).file("tests/test_roman.py", &inside).commit("green");
+    expect(&story, "green", "refused", "green.tests_changed");
+}
+
 #[test]
 fn a_refactoring_keeps_what_is_asked_and_what_is_answered() {
     let table = "import pytest\n\nfrom roman import to_roman\n\n\n\
