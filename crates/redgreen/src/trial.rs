@@ -44,7 +44,7 @@ use helpers::Helpers;
 use reading::{Reading, Scene};
 
 pub(crate) use change::change;
-pub use environment::{FOLDERS, Seen, Surrounding};
+pub use environment::{FOLDERS, Seen, Surrounding, package_folders};
 pub use examples::Withheld;
 pub use made::note as note_made;
 pub use memory::{Memory, Remembered};

@@ -41,7 +41,12 @@ pub fn only_reformatted(language: Language, old: &str, new: &str) -> bool {
     let said = |tree: &Tree<'_>| -> Vec<(usize, String)> {
         tokens(tree.root()).into_iter().map(|(depth, token)| (depth, spelled(token).into_owned())).collect()
     };
-    !old.is_broken() && !new.is_broken() && said(&old) == said(&new)
+    // Without its semicolons a line may go on in the next: the same tokens, and other statements.
+    let statements = |tree: &Tree<'_>| -> Vec<String> {
+        let kinds = tree.nodes().map(|node| node.kind().to_owned());
+        kinds.filter(|kind| kind.ends_with("statement") || kind.ends_with("declaration")).collect()
+    };
+    !old.is_broken() && !new.is_broken() && said(&old) == said(&new) && statements(&old) == statements(&new)
 }
 
 /// The tokens that say something, and how deep in blocks each of them is where that is said by layout.
@@ -159,6 +164,8 @@ mod tests {
             ("a.ts", "f(x => x)\n", "f(() => x);\n", false),
             ("a.js", "if (a) b()\n", "if (a);\nb()\n", false),
             ("a.js", "x = []\n", "x = [,]\n", false),
+            ("a.js", "f();\n(g)();\n", "f()\n(g)();\n", false),
+            ("a.js", "f();\ng();\n", "f()\ng()\n", true),
             ("a.js", "f('it')\n", "f(`it`)\n", false),
             ("a.rs", "fn a() { f(1, 2) }\n", "fn a() {\n    f(\n        1,\n        2,\n    )\n}\n", true),
             ("a.rs", "fn a() { f(1); }\n", "fn a() { f(1) }\n", false),

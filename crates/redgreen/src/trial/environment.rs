@@ -105,7 +105,18 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
 
 /// Folders of packages that git does not hold.
 fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
-    let files = ground.git.tree_files(head)?;
+    let places = package_folders(ground.git, ground.checkout, head)?;
+    let folders = places.into_iter().map(|place| {
+        let from = ground.checkout.join(&place);
+        // Links are followed: what counts is where the packages are.
+        DependencyFolder { place: Some(place), from: from.canonicalize().unwrap_or(from) }
+    });
+    Ok(folders.collect())
+}
+
+/// Where a checkout has packages that a tree does not hold, from its root.
+pub fn package_folders(git: &Git, checkout: &Path, tree: &str) -> Result<Vec<PathBuf>> {
+    let files = git.tree_files(tree)?;
     let mut places = vec![PathBuf::new()];
     for file in files.iter() {
         let folder = file.path.parent().unwrap_or(Path::new(""));
@@ -113,17 +124,9 @@ fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
             places.push(folder.to_owned());
         }
     }
-    let mut folders = Vec::new();
-    for place in places.iter().flat_map(|place| FOLDERS.iter().map(|name| place.join(name))) {
-        let from = ground.checkout.join(&place);
-        let held = files.iter().any(|file| file.path.starts_with(&place));
-        if from.is_dir() && !held {
-            // Links are followed: what counts is where the packages are.
-            let from = from.canonicalize().unwrap_or(from);
-            folders.push(DependencyFolder { place: Some(place), from });
-        }
-    }
-    Ok(folders)
+    let is_held = |place: &Path| files.iter().any(|file| file.path.starts_with(place));
+    let places = places.iter().flat_map(|place| FOLDERS.iter().map(|name| place.join(name)));
+    Ok(places.filter(|place| checkout.join(place).is_dir() && !is_held(place)).collect())
 }
 
 /// What is not as it was when the tree before was accepted.
