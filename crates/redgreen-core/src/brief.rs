@@ -376,7 +376,7 @@ impl Brief {
     pub fn slug(&self) -> String {
         const SLUG_CHARS_MAX: usize = 32;
         let mut slug = String::new();
-        for letter in self.request.chars().flat_map(char::to_lowercase) {
+        for letter in headline(&self.request).chars().flat_map(char::to_lowercase) {
             if letter.is_ascii_alphanumeric() {
                 slug.push(letter);
             } else if !slug.is_empty() && !slug.ends_with('-') {
@@ -389,6 +389,11 @@ impl Brief {
         let slug = slug.trim_end_matches('-');
         if slug.is_empty() { "feature".to_owned() } else { slug.to_owned() }
     }
+}
+
+/// What a request is called: its first paragraph, as with a commit's message.
+pub fn headline(request: &str) -> &str {
+    request.trim().split("\n\n").next().unwrap_or_default()
 }
 
 impl Case {

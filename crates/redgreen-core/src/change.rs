@@ -95,7 +95,8 @@ pub fn look_closer(phase: Phase, class: Class, path: &str, old: &str, new: &str)
         (Phase::Green, Class::Test) if syntax::fills_snapshots(old, new) => Class::Snapshot,
         (Phase::Green, Class::Test)
             if Language::of_path(path) != Language::Other
-                && syntax::only_adds_tests(Language::of_path(path), path, old, new) =>
+                && (syntax::only_reformatted(Language::of_path(path), old, new)
+                    || syntax::only_adds_tests(Language::of_path(path), path, old, new)) =>
         {
             Class::MoreTests
         }

@@ -1,7 +1,7 @@
 //! What to do next: a function of the state alone. The engine performs the step and records what came of it.
 
 use crate::agent::{Assignment, Strategy};
-use crate::brief::Kind;
+use crate::brief::{Kind, headline};
 use crate::event::Outcome;
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::phase::{Phase, Role};
@@ -219,7 +219,12 @@ fn commit_message(state: &State, phase: Phase, acceptance: &Acceptance) -> Strin
 }
 
 fn merge_message(state: &State) -> String {
-    format!("Merge {}: {}\n\nRedgreen-Run: {}\n", state.run.branch, one_line(&state.run.brief.request), state.run.id)
+    format!(
+        "Merge {}: {}\n\nRedgreen-Run: {}\n",
+        state.run.branch,
+        one_line(headline(&state.run.brief.request)),
+        state.run.id
+    )
 }
 
 /// A commit's first line: whatever the words, one line of bearable length.

@@ -36,6 +36,7 @@ mod word;
 mod written;
 
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
+pub use hash::only_reformatted;
 pub use imports::{Import, imports};
 pub use inert::{INERT_LOG, INERT_VALUE, inert_stub};
 pub use item::{Item, Marker, items};

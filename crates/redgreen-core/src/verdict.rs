@@ -1,5 +1,7 @@
 //! What a change means for its phase: accepted, refused or undecided, with every reason. The codes are public API.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,18 @@ pub struct Verdict {
 pub struct Faults {
     pub tried: u16,
     pub noticed: u16,
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tried, noticed } = self;
+        match (tried, noticed) {
+            (1, 1) => write!(out, "a fault put into the changed lines was noticed"),
+            (1, _) => write!(out, "a fault put into the changed lines was not noticed"),
+            _ if tried == noticed => write!(out, "all {tried} faults put into the changed lines were noticed"),
+            _ => write!(out, "{noticed} of {tried} faults put into the changed lines were noticed"),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -280,6 +294,12 @@ impl Verdict {
         self.decision == Decision::Refused && self.reasons.iter().all(|reason| reason.code == Code::GreenCoverage)
     }
 
+    /// The notes that somebody should do something about: that every fault was noticed is good news.
+    pub fn warnings(&self) -> Vec<String> {
+        let good = self.faults.filter(|faults| faults.tried == faults.noticed).map(|faults| faults.to_string());
+        self.notes.iter().filter(|note| Some(*note) != good.as_ref()).cloned().collect()
+    }
+
     /// All reasons, a line each, as they are told to the next try.
     pub fn sentences(&self) -> String {
         self.reasons.iter().map(Reason::line).collect::<Vec<_>>().join("\n")
@@ -332,6 +352,23 @@ mod tests {
             assert!(VOCABULARY[..index].iter().all(|other| other.name != row.name), "{} twice", row.name);
             let wire = serde_json::to_string(&row.code).unwrap();
             assert_eq!(wire, format!("\"{}\"", row.name));
+        }
+    }
+
+    #[test]
+    fn that_every_fault_was_noticed_is_no_warning() {
+        for (tried, noticed, words, warnings) in [
+            (1, 1, "a fault put into the changed lines was noticed", 1),
+            (1, 0, "a fault put into the changed lines was not noticed", 2),
+            (3, 3, "all 3 faults put into the changed lines were noticed", 1),
+            (3, 1, "1 of 3 faults put into the changed lines were noticed", 2),
+        ] {
+            let faults = Faults { tried, noticed };
+            assert_eq!(faults.to_string(), words);
+            let mut verdict = Verdict::accepted(Reason::plain(Code::GreenPasses));
+            verdict.notes = vec!["the runner is slow".to_owned(), faults.to_string()];
+            verdict.faults = Some(faults);
+            assert_eq!(verdict.warnings().len(), warnings, "{words}");
         }
     }
 

@@ -55,7 +55,7 @@ const EVERYWHERE: &str = "Everywhere";
                   redgreen demo                                          see it work, in a scratch folder\n  \
                   redgreen doctor                                        could a run start in this project?\n  \
                   redgreen test                                          its tests, in one summary\n  \
-                  redgreen run \"add roman numerals\"                     develop it on a branch of its own\n  \
+                  redgreen run \"add roman numerals\"                      develop it on a branch of its own\n  \
                   redgreen why                                           where it stands, and why\n  \
                   redgreen approve                                       merge it\n\n\
                   Exit codes: 0 done, 1 a \"no\" (gave up, aborted), 2 usage, 3 waiting for a human, \

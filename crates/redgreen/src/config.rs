@@ -293,13 +293,16 @@ impl File {
     }
 
     fn parse_named(name: &str, text: &str) -> Result<Self> {
-        toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+        let text = text.trim_start_matches('\u{feff}');
+        let unusable = |key: &str, error: &toml::de::Error| {
             let (line, column) = place(text, error.span().map_or(0, |span| span.start));
             Failure::usage(format!("{name} cannot be used"))
-                .evidence(format!("{name}:{line}:{column}: {}", complaint(error.message())))
+                .evidence(format!("{name}:{line}:{column}: {}", complaint(key, error.message())))
                 .next(format!("correct {name}; `redgreen init --print` shows every setting"))
-                .into()
-        })
+        };
+        let parsed = toml::Deserializer::parse(text).map_err(|error| unusable("", &error))?;
+        serde_path_to_error::deserialize(parsed)
+            .map_err(|error| unusable(&error.path().to_string(), error.inner()).into())
     }
 
     /// The limits of a run: defaults, this file, the environment.
@@ -478,8 +481,21 @@ fn in_range(value: f64, name: &str, unit: &str) -> Result<()> {
         .into())
 }
 
-/// What the parser says of a fault; for a key nobody knows, the one that was probably meant instead of all there are.
-fn complaint(message: &str) -> String {
+/// What the parser says of a fault, in words of a person who edits the file. For a key nobody knows, the one that was
+/// probably meant instead of all there are; for a value that cannot be, its key and what it has to be.
+fn complaint(key: &str, message: &str) -> String {
+    let message = message.trim();
+    if let Some((value, expected)) = mismatch(message) {
+        let wanted = match expected {
+            "u32" | "u64" | "usize" => "a whole number, 0 or more",
+            "f64" => "a number",
+            "a boolean" => "true or false",
+            "a sequence" => "a list: [\"…\"]",
+            "a map" => "a table of keys",
+            other => other,
+        };
+        return format!("{key} is {value}; it has to be {wanted}");
+    }
     let mut words = message.split('`').skip(1).step_by(2);
     let meant = match words.next() {
         Some(name) if message.starts_with("unknown field") => words
@@ -487,9 +503,28 @@ fn complaint(message: &str) -> String {
             .filter(|(typos, key)| *typos <= TYPOS_MAX.min(key.len() / 2))
             .min()
             .map(|(_, key)| format!("unknown key `{name}`; did you mean `{key}`?")),
+        Some(name) if message.starts_with("unknown variant") => {
+            let others = words.map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+            Some(format!("{key} is \"{name}\"; it has to be one of {others}"))
+        }
         _ => None,
     };
-    meant.unwrap_or_else(|| message.trim().replace("unknown field", "unknown key"))
+    meant.unwrap_or_else(|| message.replace("unknown field", "unknown key"))
+}
+
+/// What stands there, and what is expected: parsers tell both in one sentence.
+fn mismatch(message: &str) -> Option<(String, &str)> {
+    if message == "wanted string or table" {
+        return Some(("no word".to_owned(), "a word in quotes"));
+    }
+    let said = ["invalid type: ", "invalid value: "].iter().find_map(|start| message.strip_prefix(start))?;
+    let (value, expected) = said.rsplit_once(", expected ")?;
+    let value = match value {
+        "sequence" => "a list".to_owned(),
+        "map" => "a table".to_owned(),
+        other => other.replace('`', ""),
+    };
+    Some((value, expected))
 }
 
 /// Line and column, counted from 1, of a byte in a text.
@@ -508,8 +543,21 @@ mod tests {
     fn a_file_that_cannot_be_used_says_where_and_why() {
         for (text, words) in [
             ("max-retrys = 3", "redgreen.toml:1:1: unknown key `max-retrys`; did you mean `max-retries`?"),
-            ("\nmax-retries = \"three\"", "redgreen.toml:2:15: invalid type: string"),
-            ("[worktree]\nsetup = \"npm ci\"", "redgreen.toml:2:9: invalid type: string"),
+            (
+                "\nmax-retries = \"three\"",
+                "redgreen.toml:2:15: max-retries is string \"three\"; it has to be a whole number",
+            ),
+            (
+                "max-retries = -1",
+                "redgreen.toml:1:15: max-retries is integer -1; it has to be a whole number, 0 or more",
+            ),
+            (
+                "[worktree]\nsetup = \"npm ci\"",
+                "redgreen.toml:2:9: worktree.setup is string \"npm ci\"; it has to be a list",
+            ),
+            ("timeout.red = [1]", "redgreen.toml:1:15: timeout.red is a list; it has to be a number"),
+            ("[agent]\nfence = 3", "redgreen.toml:2:9: agent.fence is no word; it has to be a word in quotes"),
+            ("[agent]\nfence = \"of\"", "redgreen.toml:2:9: agent.fence is \"of\"; it has to be one of "),
             ("max-retries = ", "redgreen.toml:1:15: "),
             ("[timeout]\nblue = 3", "redgreen.toml:2:1: unknown key `blue`, expected one of"),
         ] {

@@ -5,6 +5,7 @@
 mod batching;
 mod judging;
 mod landing;
+mod outfitting;
 mod refs;
 mod stale;
 mod turning;
@@ -171,12 +172,9 @@ impl<'a> Engine<'a> {
 
     /// The run's worktree, and what keeps snapshots of it fast and safe.
     fn worktree(&self) -> Worktree {
-        let litter = Suite::all_litter().map(str::to_owned).collect();
-        Worktree {
-            path: self.project.workshop.join(&self.folder.id),
-            private: self.folder.path.join("worktree"),
-            litter,
-        }
+        let private = self.folder.path.join("worktree");
+        let litter = Suite::all_litter().map(str::to_owned).chain(self.brought(&private)).collect();
+        Worktree { path: self.project.workshop.join(&self.folder.id), private, litter }
     }
 
     fn branch_ref(&self) -> String {

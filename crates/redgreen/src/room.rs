@@ -5,6 +5,7 @@
 
 mod compose;
 mod dependencies;
+mod editable;
 mod layout;
 mod manifest;
 mod tools;
@@ -25,6 +26,7 @@ use crate::sandbox::{Bound, Fence, Fenced, Network, Sandbox};
 
 pub use compose::{Configuration, Dropped, Why};
 pub use dependencies::{Dependencies, DependencyChange, DependencyFolder, How};
+pub use editable::editable;
 pub use tools::{Search, Tool, Tools};
 
 use compose::Overlay;
@@ -65,6 +67,8 @@ pub struct Surroundings {
     pub rustup_home: Option<PathBuf>,
     /// Build output; see `build_folder`.
     pub build: Option<PathBuf>,
+    /// Folders of the checkout, from its root, that Python imports from; see [`editable`].
+    pub editable: Vec<PathBuf>,
 }
 
 /// Who has ever written to a folder of build output.
@@ -211,6 +215,13 @@ impl Room {
 
     pub fn build(&self) -> Option<&Path> {
         self.surroundings.build.as_deref()
+    }
+
+    /// Where the room has what an environment imports from the checkout.
+    pub fn imports(&self) -> Vec<PathBuf> {
+        // Components, for a path that ends with a slash is another one to Python.
+        let inside = self.surroundings.editable.iter().map(|below| self.folder().join(below).components().collect());
+        inside.collect()
     }
 
     /// Has build output go elsewhere from now on.

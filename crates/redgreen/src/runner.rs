@@ -316,6 +316,7 @@ impl Run<'_> {
             root: text(self.workdir)?,
             scratch: text(self.scratch)?,
             tools: facts::tools(found.row.tools, self.place, self.workdir, self.settings),
+            imports: facts::imports(self.place),
         };
         let invoked = match (&found.row.how, &found.command) {
             (How::Cargo, _) => return cargo::run(self, selection),

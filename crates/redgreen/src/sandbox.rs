@@ -116,6 +116,9 @@ pub struct Sandbox {
 impl Means {
     pub const ALL: [Self; 4] = [Self::Bubblewrap, Self::Namespaces, Self::Landlock, Self::Nothing];
 
+    /// Those that hold anything, the strongest first.
+    const FENCES: [Self; 3] = [Self::Bubblewrap, Self::Namespaces, Self::Landlock];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bubblewrap => "bubblewrap",
@@ -164,10 +167,16 @@ impl Sandbox {
         })
     }
 
+    /// Every means with whether it works here, the strongest first.
+    pub fn each() -> Result<Vec<(Means, Result<()>)>> {
+        let helper = std::env::current_exe().context("find our own program")?;
+        Ok(Means::FENCES.into_iter().map(|means| (means, Self::with(means, &helper).map(|_| ()))).collect())
+    }
+
     /// The strongest means that works here, tried with `helper`, a file of this program.
     pub fn probe(helper: &Path) -> Self {
         let mut passed_over = Vec::new();
-        for means in [Means::Bubblewrap, Means::Namespaces, Means::Landlock] {
+        for means in Means::FENCES {
             match Self::with(means, helper) {
                 Ok(sandbox) => return Self { passed_over, ..sandbox },
                 Err(error) => passed_over.push(format!("{}: {error:#}", means.as_str())),

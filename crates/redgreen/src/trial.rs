@@ -44,7 +44,7 @@ use helpers::Helpers;
 use reading::{Reading, Scene};
 
 pub(crate) use change::change;
-pub use environment::{Seen, Surrounding};
+pub use environment::{FOLDERS, Seen, Surrounding, package_folders};
 pub use examples::Withheld;
 pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
@@ -122,7 +122,7 @@ pub struct Tried {
 /// Holds the trial.
 pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
     let started = Instant::now();
-    let mut court = Court::open(ground, charge.base, charge.head, charge.timeout)?;
+    let mut court = Court::open(ground, charge.base, charge.head, charge.surroundings.as_ref(), charge.timeout)?;
     let tried = thread::scope(|scope| court.try_candidate(scope, charge));
     let running = court.running;
     let closed = court.close();
@@ -135,7 +135,7 @@ pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
 
 /// Runs all tests of a tree in the clean room: what is seen before anyone worked.
 pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Remembered> {
-    let mut court = Court::open(ground, tree, tree, timeout)?;
+    let mut court = Court::open(ground, tree, tree, None, timeout)?;
     let report = court.run(&Selection::All, &[]);
     let surroundings = court.surroundings.clone();
     court.close()?;
@@ -144,7 +144,7 @@ pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Reme
 
 /// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.
 pub fn cover(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Option<Coverage>> {
-    let mut court = Court::open(ground, tree, tree, timeout)?;
+    let mut court = Court::open(ground, tree, tree, None, timeout)?;
     let coverage = court.cover();
     court.close()?;
     coverage
@@ -165,7 +165,7 @@ impl<'a> Court<'a> {
         let mut reasons = change::configuration(git, charge.phase, charge.base, charge.head, &change)?;
         reasons.extend(environment::planted(git, &self.room.facts, charge.head, &change)?);
         if let Some(before) = &charge.surroundings {
-            reasons.extend(environment::changed(before, &self.surroundings, &change));
+            reasons.extend(environment::changed(before, &self.surroundings, &self.around.tools, &change));
         }
         let (before, targets) = match (&charge.before, &charge.targets) {
             (Some(report), Some(targets)) => (report.clone(), targets.clone()),

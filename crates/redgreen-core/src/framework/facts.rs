@@ -66,6 +66,8 @@ pub struct Facts {
     /// the folder and in those above it up to the project's root; one that begins with [`ACTIVE_ENVIRONMENT`] in the
     /// virtual environment that is active in the user's shell.
     pub tools: Vec<(String, String)>,
+    /// Folders that an interpreter imports the project's own code from, for it is installed as editable.
+    pub imports: Vec<String>,
 }
 
 pub const ACTIVE_ENVIRONMENT: &str = "$VIRTUAL_ENV/";

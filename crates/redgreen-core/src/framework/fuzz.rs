@@ -145,7 +145,7 @@ fn no_project_is_too_broken_to_be_looked_at() {
             (row.detect)(&folder);
             let tools = row.tools.iter().map(|name| ((*name).to_owned(), format!("/bin/{name}"))).collect();
             let (root, scratch) = ("/project".to_owned(), "/scratch".to_owned());
-            let facts = Facts { folder: folder.clone(), root, scratch, tools };
+            let facts = Facts { folder: folder.clone(), root, scratch, tools, ..Facts::default() };
             for selection in SELECTIONS {
                 // Names of tests come from reports, which may say anything.
                 (process.invoke)(&facts, &selection(&text)).ok();

@@ -29,7 +29,7 @@ pub(super) const SHARED: Injected =
     Injected { path: "redgreen-stream.cjs", text: include_str!("../../reporters/redgreen-stream.cjs") };
 
 pub(super) const MANIFEST: &str = "package.json";
-pub(super) const LITTER: &[&str] = &["node_modules/", "coverage/", ".vite/"];
+pub(super) const LITTER: &[&str] = &["node_modules/", "coverage/", ".nyc_output/", ".vite/", "*.tsbuildinfo"];
 
 /// Says where the packages are that yarn keeps in archives; looked for above the folder too.
 pub(super) const PNP: &str = "./.pnp.cjs";
@@ -204,7 +204,9 @@ pub(super) fn is_shared_config(path: &str) -> bool {
     let name = file_name(path);
     let begins = ["tsconfig", "babel.config.", ".babelrc", ".swcrc", "vite.config.", ".env", ".c8rc", ".nycrc"];
     let locks = [MANIFEST, "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", ".npmrc", ".nvmrc"];
-    locks.contains(&name) || begins.iter().any(|begin| name.starts_with(begin))
+    // A compiler's note of what it compiled is read by no other.
+    let begins = begins.iter().any(|begin| name.starts_with(begin)) && !name.ends_with(".tsbuildinfo");
+    begins || locks.contains(&name)
 }
 
 pub(super) fn is_id(id: &str) -> bool {

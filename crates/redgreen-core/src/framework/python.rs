@@ -16,7 +16,7 @@ pub(super) const STREAM: &str = "stream.jsonl";
 const BYTECODE: &str = "**/__pycache__/*.pyc";
 const COVERAGE_FILE: &str = "coverage.lcov";
 
-pub(super) const LITTER: &[&str] = &["__pycache__/", ".pytest_cache/", "*.pyc"];
+pub(super) const LITTER: &[&str] = &["__pycache__/", ".pytest_cache/", "*.pyc", ".coverage", "htmlcov/"];
 
 const SYNTAX: &[&str] = &["SyntaxError", "IndentationError", "TabError"];
 const MISSING_SYMBOL: &[&str] = &["ImportError", "ModuleNotFoundError", "NameError", "AttributeError"];
@@ -44,7 +44,9 @@ pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
 
 /// A run of our reporter, which writes to [`STREAM`].
 pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: Injected) -> Invocation {
-    let call = call.env("PYTHONPATH", facts.scratch("plugins")).env("REDGREEN_REPORT", facts.scratch(STREAM));
+    let plugins = facts.scratch("plugins");
+    let path = facts.imports.iter().fold(plugins, |path, folder| format!("{path}:{folder}"));
+    let call = call.env("PYTHONPATH", path).env("REDGREEN_REPORT", facts.scratch(STREAM));
     let mut invocation = Invocation::new(shown, call);
     invocation.inject.push(reporter);
     invocation.stale.push(Stale::Bytecode(BYTECODE));

@@ -245,6 +245,7 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
         ("jest.config.ts", "-"),
         ("package.json", "config"),
         ("tsconfig.build.json", "config"),
+        ("dist/tsconfig.tsbuildinfo", "-"),
     ] {
         is(&vitest::FRAMEWORK, path, expected);
     }

@@ -1,9 +1,16 @@
-//! Hashes of code that do not see layout: exact, or with the names that the file itself gives taken out.
+//! Hashes of code that do not see layout: exact, or with the names that the file itself gives taken out. What formatters
+//! write in another way is layout, too; Python's indentation is not.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::language::row;
+use super::language::{Language, row};
 use super::tree::{Node, Tree};
+
+/// Where a last comma says something: `(1,)` is another thing than `(1)`.
+const TELLING_COMMAS: &[&str] =
+    &["tuple", "tuple_expression", "tuple_pattern", "tuple_type", "expression_list", "pattern_list", "subscript"];
+const STRING_TEXTS: &[&str] = &["string_content", "string_fragment"];
 
 /// FNV-1a: the same on every machine and in every version, which the standard hasher does not promise.
 struct Fnv(u64);
@@ -19,12 +26,70 @@ impl Fnv {
 /// The tokens of the nodes, without comments and layout.
 pub(super) fn exact<'t>(nodes: impl IntoIterator<Item = Node<'t>>) -> u64 {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-    for token in nodes.into_iter().flat_map(Node::leaves) {
+    for (depth, token) in nodes.into_iter().flat_map(tokens) {
         if !is_comment(token) {
-            hash.add(token.text().trim().as_bytes());
+            hash.add(&depth.to_le_bytes());
+            hash.add(spelled(token).as_bytes());
         }
     }
     hash.0
+}
+
+/// Whether a file says the same in another layout, comments included.
+pub fn only_reformatted(language: Language, old: &str, new: &str) -> bool {
+    let (Some(old), Some(new)) = (Tree::parse(language, old), Tree::parse(language, new)) else { return false };
+    let said = |tree: &Tree<'_>| -> Vec<(usize, String)> {
+        tokens(tree.root()).into_iter().map(|(depth, token)| (depth, spelled(token).into_owned())).collect()
+    };
+    // Without its semicolons a line may go on in the next: the same tokens, and other statements.
+    let statements = |tree: &Tree<'_>| -> Vec<String> {
+        let kinds = tree.nodes().map(|node| node.kind().to_owned());
+        kinds.filter(|kind| kind.ends_with("statement") || kind.ends_with("declaration")).collect()
+    };
+    !old.is_broken() && !new.is_broken() && said(&old) == said(&new) && statements(&old) == statements(&new)
+}
+
+/// The tokens that say something, and how deep in blocks each of them is where that is said by layout.
+fn tokens(node: Node<'_>) -> Vec<(usize, Node<'_>)> {
+    let language = node.tree().language;
+    let leaves: Vec<Node<'_>> = node.leaves().filter(|leaf| !leaf.text().trim().is_empty()).collect();
+    let is_layout = |index: usize, leaf: Node<'_>| {
+        let parent = leaf.parent().map(Node::kind).unwrap_or_default();
+        let around = |at: Option<usize>| at.and_then(|at| leaves.get(at)).map(|leaf| leaf.text().trim());
+        match leaf.text().trim() {
+            ";" => language.is_script() && parent != "empty_statement",
+            "," => {
+                let last = matches!(around(index.checked_add(1)), Some(")" | "]" | "}"));
+                let after_nothing = matches!(around(index.checked_sub(1)), Some("(" | "[" | "{" | ","));
+                last && !after_nothing && !TELLING_COMMAS.contains(&parent)
+            }
+            "(" | ")" => language.is_script() && is_around_one_name(leaf),
+            _ => false,
+        }
+    };
+    let blocks = |node: Node<'_>| node.ancestors().filter(|above| above.kind() == "block").count();
+    let outside = blocks(node);
+    let depth = |leaf: Node<'_>| {
+        let is_told = language == Language::Python && !is_comment(leaf);
+        if is_told { blocks(leaf).saturating_sub(outside) } else { 0 }
+    };
+    let kept = leaves.iter().enumerate().filter(|(index, leaf)| !is_layout(*index, **leaf));
+    kept.map(|(_, leaf)| (depth(*leaf), *leaf)).collect()
+}
+
+/// `(x) => x` is `x => x`.
+fn is_around_one_name(leaf: Node<'_>) -> bool {
+    leaf.parent().is_some_and(|list| {
+        let is_of_arrow = list.parent().is_some_and(|function| function.kind() == "arrow_function");
+        is_of_arrow && list.kind() == "formal_parameters" && list.leaves().count() == 3
+    })
+}
+
+/// A token with one kind of quotes around a string.
+fn spelled(token: Node<'_>) -> Cow<'_, str> {
+    let text = token.text().trim();
+    let is_quote = !token.is(STRING_TEXTS) && token.parent().is_some_and(|parent| parent.kind() == "string");
+    if is_quote { Cow::Owned(text.replace('\'', "\"")) } else { Cow::Borrowed(text) }
 }
 
 /// As `exact`, with every name of `bound` replaced by the order in which it first appears: a renamed test, a renamed
@@ -33,14 +98,15 @@ pub(super) fn renamed<'t>(node: Node<'t>, bound: &HashSet<&str>) -> u64 {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
     let mut order: HashMap<&str, usize> = HashMap::new();
     let identifiers = row(node.tree().language).identifiers;
-    for token in node.leaves().filter(|token| !is_comment(*token) && !is_docstring(*token)) {
+    for (depth, token) in tokens(node).into_iter().filter(|(_, token)| !is_comment(*token) && !is_docstring(*token)) {
         let text = token.text();
+        hash.add(&depth.to_le_bytes());
         if token.is(identifiers) && bound.contains(text) {
             let next = order.len();
             let number = *order.entry(text).or_insert(next);
             hash.add(&number.to_le_bytes());
         } else {
-            hash.add(text.trim().as_bytes());
+            hash.add(spelled(token).as_bytes());
         }
     }
     hash.0
@@ -78,4 +144,34 @@ pub(super) fn text(lines: &[&str]) -> u64 {
         hash.add(line.trim().as_bytes());
     }
     hash.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_formatter_does_is_no_change() {
+        for (path, old, new, same) in [
+            ("a.py", "f('a', b)\n", "f(\n    \"a\",\n    b,\n)\n", true),
+            ("a.py", "x = (1)\n", "x = (1,)\n", false),
+            ("a.py", "if a:\n    b()\nc()\n", "if a:\n    b()\n    c()\n", false),
+            ("a.py", "if a:\n  b()\n", "if a:\n    b()\n", true),
+            ("a.py", "a()\n", "a()  # pragma: no cover\n", false),
+            ("a.py", "a('b')\n", "a('c')\n", false),
+            ("a.ts", "f('a', [1, 2])\nlet b = 1\n", "f(\"a\", [1, 2,]);\nlet b = 1;\n", true),
+            ("a.ts", "f(x => x)\n", "f((x) => x);\n", true),
+            ("a.ts", "f(x => x)\n", "f(() => x);\n", false),
+            ("a.js", "if (a) b()\n", "if (a);\nb()\n", false),
+            ("a.js", "x = []\n", "x = [,]\n", false),
+            ("a.js", "f();\n(g)();\n", "f()\n(g)();\n", false),
+            ("a.js", "f();\ng();\n", "f()\ng()\n", true),
+            ("a.js", "f('it')\n", "f(`it`)\n", false),
+            ("a.rs", "fn a() { f(1, 2) }\n", "fn a() {\n    f(\n        1,\n        2,\n    )\n}\n", true),
+            ("a.rs", "fn a() { f(1); }\n", "fn a() { f(1) }\n", false),
+            ("a.rs", "fn a() { g((1,)) }\n", "fn a() { g((1)) }\n", false),
+        ] {
+            assert_eq!(only_reformatted(Language::of_path(path), old, new), same, "{old}{new}");
+        }
+    }
 }

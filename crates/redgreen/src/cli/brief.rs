@@ -28,7 +28,7 @@ struct Answer<'a> {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let understood = brief::read(&desk.folder.join(&self.file))?;
+        let understood = brief::read(&self.file, &desk.folder)?;
         let option = if understood.brief.door == Door::Task { "--task" } else { "--spec" };
         let next = format!("redgreen run {option} {}", self.file.display());
         let answer = Answer { version: 1, brief: &understood.brief, unused: &understood.unused };

@@ -16,7 +16,7 @@ const SAW_LINES_MAX: usize = 40;
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Runs the tests in this checkout a few times: all, one, one that does not exist, with coverage.\n\
-                        Exit codes: 0 a run could start, 4 it could not.\n\n\
+                        Exit codes: 0 a run could start, 4 it could not. Somebody to work can also be named later.\n\n\
                         Examples:\n  redgreen doctor\n  redgreen doctor --json"
 )]
 pub(super) struct Args {}
@@ -28,12 +28,14 @@ impl Args {
         let doctor = doctor::doctor(&desk.folder, &desk.environment, &desk.stop, &mut tell)?;
         let mut text: String = doctor.checks.iter().map(one).collect();
         let bad = doctor.checks.iter().filter(|check| check.finding == Finding::Bad).count();
-        if doctor.ready {
-            text.push_str(&format!("{}\n{}", paint(GOOD, "a run could start"), view::next_line(ops::BEGIN)));
-        } else {
-            let words = format!("no run could start: {} to put right", view::count(bad, "thing"));
-            text.push_str(&format!("{}\n{}", paint(BAD, &words), view::next_line("redgreen doctor")));
-        }
+        let (style, words, next) = match (doctor.ready, &doctor.agent) {
+            (true, Some(agent)) => (GOOD, format!("a run could start; {agent} would work"), ops::BEGIN),
+            (true, None) => (DOUBT, "a run could start as soon as somebody works".to_owned(), "redgreen agents"),
+            (false, _) => {
+                (BAD, format!("no run could start: {} to put right", view::count(bad, "thing")), "redgreen doctor")
+            }
+        };
+        text.push_str(&format!("{}\n{}", paint(style, &words), view::next_line(next)));
         desk.printer.answer(&text, &doctor);
         Ok(if doctor.ready { Code::Done } else { Code::Environment })
     }

@@ -11,6 +11,7 @@ use crate::agent::choice::Choice;
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
 use crate::ops::brief::Wish;
+use crate::ops::run::Ready;
 use crate::ops::{self, Stopped};
 use crate::process::{Typed, typed};
 use crate::view;
@@ -113,23 +114,23 @@ impl Args {
             (None, None, None, None, _) => return Err(nothing_to_build(&desk.folder, &self.context).into()),
         };
         let project = desk.trusted_project()?;
-        say_what_is_left_alone(desk, &project)?;
-        let agents = Choice::from(self.agents);
-        if project.store.latest().is_none() {
-            let to = ops::context::recipient(&project, &agents);
-            desk.printer.talk(&view::notice_line(&format!("{}; here: {to}", view::POLICY)));
-        }
         let request = ops::run::Request {
             wish,
             context: self.context,
             here: Some(desk.folder.clone()),
-            agents,
+            agents: self.agents.into(),
             examples: self.examples,
             onto: self.onto,
             branch: self.branch,
             limits: self.limits.into(),
         };
-        let stopped = ops::run::run(&project, &request, &mut desk.watch())?;
+        let ready = Ready::check(&project, &request, &mut desk.watch())?;
+        say_what_is_left_alone(desk, &project)?;
+        if project.store.latest().is_none() {
+            let to = ops::context::reader(ready.team());
+            desk.printer.talk(&view::notice_line(&format!("{}; here: {to}", view::POLICY)));
+        }
+        let stopped = ready.work(&mut desk.watch())?;
         end(desk, &project, &stopped, self.no_input)
     }
 }

@@ -166,7 +166,7 @@ impl Engine<'_> {
                 green.iterations = self.iteration();
                 green.implementation_files = self.new_code(tree)?;
                 green.coverage = covered;
-                green.warnings.clone_from(&tried.verdict.notes);
+                green.warnings = tried.verdict.warnings();
                 green.error = (!accepted).then(|| tried.verdict.sentences());
                 green.all_tests_pass &= accepted || tried.verdict.lacks_coverage();
                 let red = fs::read(folder.join("red.json")).ok();

@@ -15,14 +15,12 @@ use redgreen_core::test_list;
 
 use super::{Engine, Project, Sight, batching, elapsed_ms};
 use crate::agent::{Orders, Taken};
-use crate::config;
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap, Worktree};
-use crate::process::{Limits, kill_marked};
+use crate::process::kill_marked;
 use crate::trial;
 
 /// What is kept of a set-up command's output, for the error message.
-const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
 const TRANSCRIPT_BYTES_MAX: usize = 4 << 20;
 /// Of what a turn has changed, for the agent itself.
 const CHANGES_BYTES_MAX: usize = 64 << 10;
@@ -45,6 +43,7 @@ impl Engine<'_> {
             self.project.git.restore(&worktree, &head, tree)?;
         } else {
             self.remove_worktree(&worktree)?;
+            let worktree = self.choose_packages(&worktree, &head.tree)?;
             notices = self.project.git.worktree_add(&worktree, &head.commit)?;
             self.project.git.restore(&worktree, &head, tree)?;
             self.set_up(&worktree)?;
@@ -53,6 +52,7 @@ impl Engine<'_> {
                 let brought: Vec<_> = settings.copy.iter().chain(&settings.link).cloned().collect();
                 notices.extend(trial::note_made(&self.project.git, &worktree, &brought)?);
             }
+            notices.extend(self.left_behind(&worktree));
             write(&worktree.private, READY, b"")?;
         }
         Ok(Event::Prepared { worktree: worktree.path.display().to_string(), salvage, notices })
@@ -198,33 +198,6 @@ impl Engine<'_> {
         self.project.git.worktree_remove(&worktree.path)
     }
 
-    /// A worktree has only what git holds; the rest is copied, linked or made.
-    fn set_up(&self, worktree: &Worktree) -> Result<()> {
-        let settings = &self.project.file.worktree;
-        for (paths, link) in [(&settings.copy, false), (&settings.link, true)] {
-            for path in paths {
-                bring(&self.project.git.root, &worktree.path, path, link)?;
-            }
-        }
-        let wall = Duration::from_millis(self.state.run.policy.setup_timeout_ms);
-        for line in &settings.setup {
-            let limits = Limits { wall, output_bytes_max: SETUP_OUTPUT_BYTES_MAX };
-            let mut program = config::setup_program(line, &worktree.path);
-            for (name, value) in agent_environment(self.project, &self.folder.id) {
-                program = program.env(name, value);
-            }
-            let output = program.output(limits, &self.project.stop)?;
-            if !output.success() {
-                let said = output.stderr_text() + &output.stdout_text();
-                return Err(Failure::environment(format!("the set-up command `{line}` failed ({})", output.exit))
-                    .evidence(last_lines(&said))
-                    .next(format!("correct worktree.setup in {}, then: redgreen resume", config::FILE))
-                    .into());
-            }
-        }
-        Ok(())
-    }
-
     /// An agent whose redgreen was killed works on, in a worktree that is no longer its own.
     pub(super) fn end_orphans(&self) {
         kill_marked(RUN_MARK, &self.folder.id);
@@ -253,7 +226,7 @@ impl Engine<'_> {
 }
 
 /// Agents build in a folder of their own: what they leave there is never used for a verdict.
-fn agent_environment(project: &Project, run: &str) -> Vec<(String, String)> {
+pub(super) fn agent_environment(project: &Project, run: &str) -> Vec<(String, String)> {
     let target = project.workshop.join("cargo-target-agents");
     vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string()), (RUN_MARK.to_owned(), run.to_owned())]
 }
@@ -280,45 +253,5 @@ fn tick_completed(worktree: &Path, completed: &[String]) -> Result<()> {
     if ticked != text {
         fs::write(&path, ticked).with_context(|| format!("write {}", path.display()))?;
     }
-    Ok(())
-}
-
-/// Copies or links one path of the user's checkout; one that is not there is not missed.
-fn bring(from: &Path, to: &Path, path: &Path, link: bool) -> Result<()> {
-    let inside = path.is_relative() && !path.components().any(|part| part == std::path::Component::ParentDir);
-    if !inside {
-        return Err(Failure::usage(format!("{} in worktree.copy or worktree.link leaves the project", path.display()))
-            .next(format!("name paths relative to the project in {}", config::FILE))
-            .into());
-    }
-    let (source, target) = (from.join(path), to.join(path));
-    if !source.exists() || target.exists() {
-        return Ok(());
-    }
-    if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
-    }
-    if link {
-        return std::os::unix::fs::symlink(&source, &target).with_context(|| format!("link {}", target.display()));
-    }
-    copy(&source, &target)
-}
-
-fn copy(source: &Path, target: &Path) -> Result<()> {
-    let act = || format!("copy {}", source.display());
-    let facts = fs::symlink_metadata(source).with_context(act)?;
-    if facts.is_symlink() {
-        let to = fs::read_link(source).with_context(act)?;
-        return std::os::unix::fs::symlink(to, target).with_context(act);
-    }
-    if facts.is_dir() {
-        fs::create_dir_all(target).with_context(act)?;
-        for entry in fs::read_dir(source).with_context(act)? {
-            let entry = entry.with_context(act)?;
-            copy(&entry.path(), &target.join(entry.file_name()))?;
-        }
-        return Ok(());
-    }
-    fs::copy(source, target).with_context(act)?;
     Ok(())
 }

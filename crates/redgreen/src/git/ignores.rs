@@ -42,6 +42,14 @@ impl Git {
         write_whole(&file, &rules)
     }
 
+    /// Whether the rules of the user's checkout say that a folder in it does not count.
+    pub fn is_ignored(&self, folder: &Path) -> Result<bool> {
+        let call = self.call(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"]);
+        // What git cannot say of a folder, such as one in a submodule, is not ignored.
+        let names = call.arg(folder).wall(CHECKOUT_MAX).ask("read the ignore rules")?.stdout;
+        Ok(names.split(|byte| *byte == 0).any(|name| path(name.strip_suffix(b"/").unwrap_or(name)) == folder))
+    }
+
     /// Untracked files that do not count, from the folder's root; a folder of nothing else is told as one.
     pub fn ignored(&self, worktree: &Worktree) -> Result<Vec<PathBuf>> {
         self.remember_ignores(worktree)?;

@@ -52,6 +52,13 @@ pub enum Part {
     AtOnce,
 }
 
+impl Part {
+    /// Its projects are tested with pytest.
+    fn needs_pytest(self) -> bool {
+        matches!(self, Self::Verdicts | Self::Turns | Self::AtOnce)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Bench {
@@ -206,6 +213,11 @@ pub fn bench(
     let folder = scratch.path().canonicalize().context("find the scratch folder")?;
     let ours = Program::new(ours()?).cwd(&folder);
     let turns = length.turns();
+    let pytest = has_pytest(environment, stop);
+    if !pytest && parts.iter().any(|part| part.needs_pytest()) {
+        tell("no verdicts, no turns of the built-in agent, no runs at once: pytest is not installed");
+    }
+    let parts: Vec<Part> = parts.iter().copied().filter(|part| pytest || !part.needs_pytest()).collect();
 
     let mut bench = Bench { version: 1, turns, measures: Vec::new(), peak_memory_bytes: None };
     if parts.contains(&Part::Run) {
@@ -223,7 +235,7 @@ pub fn bench(
         bench.measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
     }
     if parts.contains(&Part::Suites) {
-        bench.measures.extend(suites::measures(&folder, length, environment, &ours, stop, tell)?);
+        bench.measures.extend(suites::measures(&folder, length, pytest, environment, &ours, stop, tell)?);
     }
     if parts.contains(&Part::Verdicts) {
         bench.measures.extend(verdicts::measures(&folder, length, environment, &ours, stop, tell)?);
@@ -232,7 +244,7 @@ pub fn bench(
         bench.measures.extend(turns::measures(&folder, length, environment, stop, tell)?);
     }
     if parts.contains(&Part::AtOnce) {
-        bench.measures.extend(at_once::measures(&folder, length.at_once(), environment, &ours, stop, tell)?);
+        bench.measures.extend(at_once::measures(&folder, length.at_once(), &ours, stop, tell)?);
     }
     Ok(bench)
 }

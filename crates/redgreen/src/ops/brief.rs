@@ -80,9 +80,9 @@ pub fn understand(project: &Project, wish: &Wish, context: &[PathBuf], here: &Pa
     Ok(understood)
 }
 
-/// Reads a specification or a task, whichever it is.
-pub fn read(path: &Path) -> Result<Understood> {
-    file(path, path, None)
+/// Reads a specification or a task, whichever it is. `here` is where a relative path is meant from.
+pub fn read(path: &Path, here: &Path) -> Result<Understood> {
+    file(&here.join(path), path, None)
 }
 
 fn plain(brief: Brief) -> Understood {

@@ -7,6 +7,7 @@ use redgreen_core::guard::TOKENS_MAX;
 use serde::Serialize;
 
 use super::team;
+use crate::agent::Team;
 use crate::agent::choice::Choice;
 use crate::engine::Project;
 use crate::guard;
@@ -68,16 +69,15 @@ pub fn context(project: &Project, agents: &Choice, here: &Path, paths: &[PathBuf
     })
 }
 
-/// Who gets it, in words.
-pub fn recipient(project: &Project, agents: &Choice) -> String {
-    match team(project, agents, None) {
-        Ok((team, ..)) if team.script().is_some() => {
-            format!("{}, which plays a file on this machine: nothing leaves it", team.name())
-        }
-        Ok((team, choice, _)) => match choice.model {
-            Some(model) => format!("{} with the model {model}", team.name()),
-            None => team.name(),
-        },
-        Err(_) => "nobody yet: no agent is named".to_owned(),
+/// Who would get it, in words.
+fn recipient(project: &Project, agents: &Choice) -> String {
+    team(project, agents, None).map_or_else(|_| "nobody yet: no agent is named".to_owned(), |(team, ..)| reader(&team))
+}
+
+/// Who reads what these agents are sent, in words.
+pub fn reader(team: &Team) -> String {
+    match team.script() {
+        Some(_) => format!("{}, which plays a file on this machine: nothing leaves it", team.name()),
+        None => team.name(),
     }
 }

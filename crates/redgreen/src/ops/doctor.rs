@@ -22,8 +22,10 @@ const FIX_TOML: &str = "redgreen init --print";
 #[serde(rename_all = "camelCase")]
 pub struct Doctor {
     pub version: u32,
-    /// A run could start.
+    /// A run could start, given somebody to work.
     pub ready: bool,
+    /// Who would work, where nobody is named.
+    pub agent: Option<String>,
     pub checks: Vec<Check>,
 }
 
@@ -98,10 +100,12 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
     tell("looking for agents and sandboxes");
     checks.push(surroundings::script(&file, &root, environment));
     checks.push(surroundings::agents(environment, stop)?);
-    checks.push(surroundings::sandbox(environment, stop)?);
+    let (works, agent) = surroundings::worker(start, environment, stop);
+    checks.push(works);
+    checks.push(surroundings::sandbox()?);
     checks.push(surroundings::worktrees(&file, environment));
     let ready = checks.iter().all(|check| check.finding != Finding::Bad);
-    Ok(Doctor { version: 1, ready, checks })
+    Ok(Doctor { version: 1, ready, agent, checks })
 }
 
 impl Check {

@@ -18,7 +18,7 @@ use crate::config::File;
 use crate::engine::{Engine, Observer, Project, Sight, now};
 use crate::failure::Failure;
 use crate::git::Head;
-use crate::journal::{Journal, RunFolder};
+use crate::journal::{Journal, KillAt, RunFolder};
 use crate::process::Interrupted;
 use crate::runner;
 
@@ -51,45 +51,100 @@ pub struct Limits {
     pub deadline: Option<f64>,
 }
 
+/// A run that can start: everything is checked, nothing is made yet.
+#[derive(Debug)]
+pub struct Ready<'a> {
+    project: &'a Project,
+    request: &'a Request,
+    brief: Brief,
+    policy: Policy,
+    team: Team,
+    choice: Choice,
+    base: String,
+    target: String,
+    withheld: Option<Vec<Example>>,
+    kill_at: Option<KillAt>,
+}
+
 /// Checks everything that can be checked before anything is made, then works until the run stops.
 pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
-    let here = request.here.as_deref().unwrap_or(&project.git.root);
-    let Understood { mut brief, examples, .. } = understand(project, &request.wish, &request.context, here)?;
-    recall(project, &mut brief)?;
-    let policy = request.limits.over(of_brief(project.file.policy(&project.environment)?, &brief, &project.file))?;
-    let kill_at = kill_at(project)?;
-    let (team, choice, remark) = team(project, &for_method(project, &brief, &request.agents)?, None)?;
-    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
-    let (base, target) = starting_point(project, request)?;
-    let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
-    project.git.check_version()?;
-    project.git.identity()?;
-    runner::suite(&project.git.root, &project.file.test)?;
-    notes::check(project)?;
-    project.clear_stale(None);
-    if let Some(branch) = &request.branch {
-        check_branch(project, branch)?;
+    Ready::check(project, request, observe)?.work(observe)
+}
+
+impl<'a> Ready<'a> {
+    pub fn check(project: &'a Project, request: &'a Request, observe: Observer<'_>) -> Result<Self> {
+        let here = request.here.as_deref().unwrap_or(&project.git.root);
+        let Understood { mut brief, examples, .. } = understand(project, &request.wish, &request.context, here)?;
+        recall(project, &mut brief)?;
+        let policy =
+            request.limits.over(of_brief(project.file.policy(&project.environment)?, &brief, &project.file))?;
+        let kill_at = kill_at(project)?;
+        let (team, choice, remark) = team(project, &for_method(project, &brief, &request.agents)?, None)?;
+        remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+        let (base, target) = starting_point(project, request)?;
+        let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
+        project.git.check_version()?;
+        project.git.identity()?;
+        runner::suite(&project.git.root, &project.file.test)?;
+        notes::check(project)?;
+        project.clear_stale(None);
+        if let Some(branch) = &request.branch {
+            check_branch(project, branch)?;
+        }
+        Ok(Self { project, request, brief, policy, team, choice, base, target, withheld, kill_at })
     }
 
-    let folder = project.store.create(now())?;
-    let started = begin(project, request, brief, policy, base, target, &team.name(), &folder)
-        .and_then(|first| keep_agents(&folder, &team, &choice).map(|()| first))
-        .and_then(|first| keep_examples(&folder, withheld.as_deref()).map(|()| first))
-        .and_then(|first| Journal::open(&folder, kill_at).map(|(journal, _)| (first, journal)))
-        .and_then(|(first, journal)| Engine::begin(project, folder.clone(), journal, &first, Some(team), observe));
-    let mut engine = match started {
-        Ok(engine) => engine,
-        Err(error) => {
-            // Nothing has begun; a folder without a story would only confuse.
-            project.store.forget(&folder).ok();
-            return Err(error);
-        }
-    };
-    let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-    let stopped = Stopped { outcome, state: engine.state().clone(), folder };
-    // It can be rendered again: `redgreen report`.
-    report::keep_summary(project, &stopped).ok();
-    Ok(stopped)
+    /// Who works, and so who gets what is sent.
+    pub fn team(&self) -> &Team {
+        &self.team
+    }
+
+    pub fn work(self, observe: Observer<'_>) -> Result<Stopped> {
+        let project = self.project;
+        let folder = project.store.create(now())?;
+        let started = self.first_event(&folder).and_then(|first| {
+            keep_agents(&folder, &self.team, &self.choice)?;
+            keep_examples(&folder, self.withheld.as_deref())?;
+            let (journal, _) = Journal::open(&folder, self.kill_at)?;
+            Engine::begin(project, folder.clone(), journal, &first, Some(self.team), observe)
+        });
+        let mut engine = match started {
+            Ok(engine) => engine,
+            Err(error) => {
+                // Nothing has begun; a folder without a story would only confuse.
+                project.store.forget(&folder).ok();
+                return Err(error);
+            }
+        };
+        let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
+        let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+        // It can be rendered again: `redgreen report`.
+        report::keep_summary(project, &stopped).ok();
+        Ok(stopped)
+    }
+
+    /// The first line of the run's journal.
+    fn first_event(&self, folder: &RunFolder) -> Result<Event> {
+        let project = self.project;
+        let tree = project.git.tree_of(&self.base)?;
+        let tail = folder.id.rsplit('-').next().unwrap_or_default();
+        let branch = match &self.request.branch {
+            Some(branch) => branch.clone(),
+            None => format!("redgreen/{}-{tail}", self.brief.slug()),
+        };
+        is_free(project, &branch)?;
+        let run = Run {
+            id: folder.id.clone(),
+            brief: self.brief.clone(),
+            policy: self.policy.clone(),
+            base: Mark { commit: self.base.clone(), tree },
+            target: self.target.clone(),
+            branch,
+            agent: self.team.name(),
+            linters: project.file.linters(&project.git.root, &project.environment),
+        };
+        Ok(Event::Started { run: Box::new(run) })
+    }
 }
 
 /// What the sessions that a task goes on from were called by the agents themselves.
@@ -142,10 +197,14 @@ pub(super) fn of_brief(mut policy: Policy, brief: &Brief, file: &File) -> Policy
 
 /// What to say about a run that could not go on for a reason outside.
 pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Error {
-    let next = format!("put that right, then: redgreen resume {}", folder.id);
+    let resume = format!("redgreen resume {}", folder.id);
+    let next = format!("put that right, then: {resume}");
     match error.downcast::<Failure>() {
-        Ok(failure) if failure.next.is_none() => failure.next(next).into(),
-        Ok(failure) => failure.into(),
+        Ok(failure) => match failure.next.clone() {
+            None => failure.next(next).into(),
+            Some(step) if step.contains("redgreen ") => failure.into(),
+            Some(step) => failure.next(format!("{step}; then: {resume}")).into(),
+        },
         Err(error) if error.is::<Interrupted>() => error,
         Err(error) => {
             let what = format!("run {} stopped: {error:#}", folder.id);
@@ -283,37 +342,26 @@ fn is_free(project: &Project, branch: &str) -> Result<()> {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "each one is a fact of the run's first line, and named there")]
-fn begin(
-    project: &Project,
-    request: &Request,
-    brief: Brief,
-    policy: Policy,
-    base: String,
-    target: String,
-    agent: &str,
-    folder: &RunFolder,
-) -> Result<Event> {
-    let tree = project.git.tree_of(&base)?;
-    let tail = folder.id.rsplit('-').next().unwrap_or_default();
-    let branch = match &request.branch {
-        Some(branch) => branch.clone(),
-        None => format!("redgreen/{}-{tail}", brief.slug()),
-    };
-    is_free(project, &branch)?;
-    let run = Run {
-        id: folder.id.clone(),
-        brief,
-        policy,
-        base: Mark { commit: base, tree },
-        target,
-        branch,
-        agent: agent.to_owned(),
-        linters: project.file.linters(&project.git.root, &project.environment),
-    };
-    Ok(Event::Started { run: Box::new(run) })
-}
-
 fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_stopped_for_a_reason_outside_says_how_it_goes_on() {
+        let folder = RunFolder { id: "20260102-030405-abcd".to_owned(), path: PathBuf::new() };
+        for (next, told) in [
+            (None, "put that right, then: redgreen resume 20260102-030405-abcd"),
+            (Some("pip install pytest"), "pip install pytest; then: redgreen resume 20260102-030405-abcd"),
+            (Some("redgreen repair-notes"), "redgreen repair-notes"),
+        ] {
+            let failure = Failure::environment("it does not run");
+            let failure = next.iter().fold(failure, |failure, next| failure.next(*next));
+            let error = went_wrong(&folder, failure.into());
+            assert_eq!(error.downcast_ref::<Failure>().unwrap().next.as_deref(), Some(told));
+        }
+    }
 }

@@ -1,11 +1,12 @@
 //! Folders of installed packages: what they were before an agent worked, and what was done to them since.
 //!
-//! All files are compared by what the file system says of them; those that run before any test, and those that are
-//! named one by one, by their bytes too.
+//! Files are compared by their bytes: to install the same packages again changes every time that the file system knows,
+//! and nothing else. Bytes that were read are not read again while the file system says that nobody touched the file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,16 +20,26 @@ use super::manifest::hex;
 
 /// More than this is not a folder of packages.
 const FILES_MAX: usize = 2_000_000;
-/// A larger file is compared by what the file system says.
-const CONTENT_BYTES_MAX: u64 = 4 << 20;
+/// A larger file is compared by what the file system says, and so are all others once so much was read.
+const CONTENT_BYTES_MAX: u64 = 64 << 20;
+const READ_BYTES_MAX: u64 = 1 << 30;
+/// Of a hash, in hexadecimal: there are many.
+const HASH_CHARS: usize = 32;
 /// Folders of programs that stand in for others.
 const SHIM_FOLDERS: &[&str] = &["bin", ".bin", "Scripts"];
 /// Files that Python reads before it runs anything, and by which plugins are found.
-const EARLY_FILES: &[&str] =
-    &["sitecustomize.py", "usercustomize.py", "entry_points.txt", "pyvenv.cfg", "package.json"];
+const EARLY_FILES: &[&str] = &["sitecustomize.py", "usercustomize.py", ENTRY_POINTS, "pyvenv.cfg", PACKAGE];
+const ENTRY_POINTS: &str = "entry_points.txt";
+/// Under this name pytest finds plugins, and loads them unasked.
+const PLUGINS: &str = "pytest11";
 const PATH_FILE: &str = "pth";
+const PACKAGE: &str = "package.json";
+const PACKAGES: &str = "node_modules";
 /// What programs write beside packages by merely using them.
 const LITTER: &[&str] = &[".cache", ".vite", ".vite-temp", ".vitest"];
+/// What package managers note of their own doings; nobody runs it.
+const NOTES: &[&str] =
+    &[".package-lock.json", ".modules.yaml", ".pnpm-workspace-state.json", ".yarn-integrity", ".yarn-state.yml"];
 const BYTECODE_FOLDER: &str = "__pycache__";
 
 /// A folder of packages and where it appears in a room.
@@ -41,6 +52,11 @@ pub struct DependencyFolder {
 }
 
 impl DependencyFolder {
+    /// What it is called in a room.
+    fn name(&self) -> &Path {
+        self.place.as_deref().unwrap_or(&self.from)
+    }
+
     /// Whether tools keep files of their own in it: then it is a folder of the room with links to the packages.
     pub(super) fn is_scribbled_in(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.ends_with("node_modules"))
@@ -51,7 +67,8 @@ impl DependencyFolder {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dependencies {
     pub folders: Vec<DependencyFolder>,
-    /// There are many, every room of a trial knows them, and nobody changes them.
+    /// By the name in a room: where the packages of a checkout really are may change. There are many, every room of a trial
+    /// knows them, and nobody changes them.
     #[serde(with = "shared")]
     seen: Arc<BTreeMap<PathBuf, Stamp>>,
 }
@@ -84,7 +101,10 @@ struct Stamp {
 /// A file of a package that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyChange {
+    /// As it is called in a room.
     pub path: PathBuf,
+    /// Where it really is, if it is there.
+    pub at: PathBuf,
     pub how: How,
 }
 
@@ -93,49 +113,95 @@ pub enum How {
     Added,
     Removed,
     Modified,
-    /// Size, mode and time are as before, yet something was done to it: a new hard link, or other bytes and the old
-    /// time put back.
+    /// Not read for its size; size, mode and time are as before, yet something was done to it: a new hard link, or
+    /// other bytes and the old time put back.
     Touched,
     /// Compiled Python: written by anybody who imports the package, and believed by the next who does.
     Bytecode,
 }
 
 impl Dependencies {
-    /// Looks at the folders; one that does not exist is taken as empty.
-    pub fn look(folders: Vec<DependencyFolder>) -> Result<Self> {
-        let mut seen = BTreeMap::new();
+    /// Looks at the folders; one that does not exist is taken as empty. `known` is an earlier look.
+    pub fn look(folders: Vec<DependencyFolder>, known: Option<&Self>) -> Result<Self> {
+        let mut look = Look { known, seen: BTreeMap::new(), read: 0 };
         for folder in &folders {
             if folder.from.is_file() {
-                look_at(&folder.from, Bytes::Always, &mut seen)
-                    .with_context(|| format!("look at {}", folder.from.display()))?;
+                look.file(&folder.from, folder.name()).with_context(|| format!("look at {}", folder.from.display()))?;
             } else if folder.from.is_dir() {
-                look_into(&folder.from, &mut seen).with_context(|| format!("look into {}", folder.from.display()))?;
+                look.folder(&folder.from, folder.name())
+                    .with_context(|| format!("look into {}", folder.from.display()))?;
             }
         }
-        Ok(Self { folders, seen: Arc::new(seen) })
+        Ok(Self { folders, seen: Arc::new(look.seen) })
     }
 
     /// What is different by now.
     pub fn changes(&self) -> Result<Vec<DependencyChange>> {
-        Ok(self.compared_with(&Self::look(self.folders.clone())?))
+        Ok(self.compared_with(&Self::look(self.folders.clone(), Some(self))?))
     }
 
     /// What is different in a later look.
     pub fn compared_with(&self, now: &Self) -> Vec<DependencyChange> {
         let mut changes = Vec::new();
+        let change = |path: &PathBuf, how| DependencyChange { path: path.clone(), at: now.really(path), how };
         for (path, before) in self.seen.iter() {
             let how = match now.seen.get(path) {
                 None => Some(How::Removed),
                 Some(after) => before.compared_with(after),
             };
-            changes.extend(how.map(|how| DependencyChange { path: path.clone(), how }));
+            changes.extend(how.map(|how| change(path, how)));
         }
-        let added = now.seen.keys().filter(|path| !self.seen.contains_key(*path)).cloned();
-        changes.extend(added.map(|path| DependencyChange { path, how: How::Added }));
+        let added = now.seen.keys().filter(|path| !self.seen.contains_key(*path));
+        changes.extend(added.map(|path| change(path, How::Added)));
         for change in changes.iter_mut().filter(|change| change.path.iter().any(|part| part == BYTECODE_FOLDER)) {
             change.how = How::Bytecode;
         }
         changes
+    }
+
+    /// Whether a new file has a say in what was here before it: it runs before any test, or is found in place of another.
+    /// `programs` are the folders in which programs are looked for, and what is in `checkout` is judged by itself.
+    pub fn is_intruded_by(&self, new: &DependencyChange, programs: &[PathBuf], checkout: &Path) -> bool {
+        let path = new.at.as_path();
+        let name = path.file_name().unwrap_or_default();
+        let folder = path.parent().unwrap_or(path);
+        let text = || fs::read_to_string(path).unwrap_or_default();
+        if is_one_of(SHIM_FOLDERS, folder.file_name().unwrap_or_default()) {
+            programs.iter().any(|place| place != folder && place.join(name).exists())
+        } else if name == PACKAGE {
+            self.is_crowded_by(&new.path)
+        } else if name == ENTRY_POINTS {
+            text().contains(PLUGINS)
+        } else if path.extension().is_some_and(|end| end == PATH_FILE) {
+            let leads_in =
+                |line: &str| line.is_empty() || line.starts_with('#') || Path::new(line).starts_with(checkout);
+            !text().lines().map(str::trim).all(leads_in)
+        } else {
+            runs_early(path)
+        }
+    }
+
+    fn really(&self, path: &Path) -> PathBuf {
+        let inside = |folder: &DependencyFolder| Some(folder.from.join(path.strip_prefix(folder.name()).ok()?));
+        self.folders.iter().find_map(inside).unwrap_or_else(|| path.to_owned())
+    }
+
+    /// Whether a new `package.json` is in a package that was here, or makes one that is found before one of that name.
+    fn is_crowded_by(&self, path: &Path) -> bool {
+        let parts: Vec<&OsStr> = path.iter().collect();
+        let Some(last) = parts.iter().rposition(|part| *part == PACKAGES) else { return true };
+        let (outside, inside) = parts.split_at(last + 1);
+        let scoped = inside.first().is_some_and(|name| name.as_bytes().starts_with(b"@"));
+        let name: PathBuf = inside.iter().take(if scoped { 2 } else { 1 }).collect();
+        let folder: PathBuf = outside.iter().collect();
+        if self.seen.contains_key(&folder.join(&name).join(PACKAGE)) {
+            return true;
+        }
+        let outer: PathBuf = outside.iter().take(last).collect();
+        let is_of_a_new_package =
+            outer.iter().any(|part| part == PACKAGES) && !self.seen.contains_key(&outer.join(PACKAGE));
+        let same = Path::new(PACKAGES).join(&name).join(PACKAGE);
+        !is_of_a_new_package && self.seen.keys().any(|known| known.ends_with(&same))
     }
 
     /// All of it in one word: the same word, the same packages.
@@ -144,20 +210,19 @@ impl Dependencies {
         for (path, stamp) in self.seen.iter() {
             hash.update(path.as_os_str().as_bytes());
             let Stamp { mode, size, modified, changed: _, content } = stamp;
-            hash.update(format!("\0{mode:o} {size} {modified:?} {content:?}\n"));
+            let unread = content.is_none().then_some(modified);
+            hash.update(format!("\0{mode:o} {size} {unread:?} {content:?}\n"));
         }
         hex(&hash.finalize())
     }
 }
 
-impl DependencyChange {
-    /// Whether the file has a say before any test runs.
-    pub fn runs_early(&self) -> bool {
-        runs_early(&self.path)
-    }
-}
-
 impl Stamp {
+    /// Whether nobody touched the file since.
+    fn is_still(&self, now: &Self) -> bool {
+        Self { content: None, ..self.clone() } == *now
+    }
+
     fn compared_with(&self, after: &Self) -> Option<How> {
         let facts = |stamp: &Self| (stamp.mode, stamp.size, stamp.content.clone());
         // The time alone is no news where we know the bytes.
@@ -172,64 +237,90 @@ impl Stamp {
     }
 }
 
-fn look_into(folder: &Path, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let path = entry.path();
-        if LITTER.iter().any(|litter| entry.file_name() == *litter) {
-            continue;
+/// A look under way.
+struct Look<'a> {
+    known: Option<&'a Dependencies>,
+    seen: BTreeMap<PathBuf, Stamp>,
+    read: u64,
+}
+
+impl Look<'_> {
+    fn folder(&mut self, folder: &Path, name: &Path) -> Result<()> {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            if is_one_of(LITTER, &entry.file_name()) || is_one_of(NOTES, &entry.file_name()) {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                self.folder(&entry.path(), &name.join(entry.file_name()))?;
+            } else {
+                self.file(&entry.path(), &name.join(entry.file_name()))?;
+            }
         }
-        if entry.file_type()?.is_dir() {
-            look_into(&path, seen)?;
-        } else {
-            look_at(&path, Bytes::OfEarlyFiles, seen)?;
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, name: &Path) -> Result<()> {
+        ensure!(self.seen.len() < FILES_MAX, "more than {FILES_MAX} files");
+        // Of the entry itself: a link is not followed.
+        let facts = match path.symlink_metadata() {
+            Err(error) if is_gone(&error) => return Ok(()),
+            facts => facts?,
+        };
+        let unread = Stamp {
+            mode: facts.mode(),
+            size: facts.size(),
+            modified: (facts.mtime(), facts.mtime_nsec()),
+            changed: (facts.ctime(), facts.ctime_nsec()),
+            content: None,
+        };
+        let known = self.known.and_then(|known| known.seen.get(name)).filter(|known| known.is_still(&unread));
+        let content = match known {
+            Some(known) => known.content.clone(),
+            None => match self.content(path, &facts) {
+                Err(error) if is_gone(&error) => return Ok(()),
+                content => content.with_context(|| format!("read {}", path.display()))?,
+            },
+        };
+        self.seen.insert(name.to_owned(), Stamp { content, ..unread });
+        Ok(())
+    }
+
+    /// Where a link leads, or the hash of a file.
+    fn content(&mut self, path: &Path, facts: &fs::Metadata) -> io::Result<Option<String>> {
+        if facts.is_symlink() {
+            return Ok(Some(hex(fs::read_link(path)?.as_os_str().as_bytes())));
         }
+        let wanted = runs_early(path) || self.read < READ_BYTES_MAX;
+        if !facts.is_file() || facts.len() > CONTENT_BYTES_MAX || !wanted {
+            return Ok(None);
+        }
+        self.read += facts.len();
+        let mut hash = hex(&Sha256::digest(fs::read(path)?));
+        hash.truncate(HASH_CHARS);
+        Ok(Some(hash))
     }
-    Ok(())
 }
 
-/// Whose bytes are compared. To read all of a folder of packages would take too long.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Bytes {
-    OfEarlyFiles,
-    Always,
-}
-
-fn look_at(path: &Path, bytes: Bytes, seen: &mut BTreeMap<PathBuf, Stamp>) -> Result<()> {
-    ensure!(seen.len() < FILES_MAX, "more than {FILES_MAX} files");
-    // Of the entry itself: a link is not followed.
-    let facts = path.symlink_metadata()?;
-    let content = content(path, bytes, &facts).with_context(|| format!("read {}", path.display()))?;
-    let stamp = Stamp {
-        mode: facts.mode(),
-        size: facts.size(),
-        modified: (facts.mtime(), facts.mtime_nsec()),
-        changed: (facts.ctime(), facts.ctime_nsec()),
-        content,
-    };
-    seen.insert(path.to_owned(), stamp);
-    Ok(())
-}
-
-/// Where a link leads, or the hash of a file.
-fn content(path: &Path, bytes: Bytes, facts: &fs::Metadata) -> Result<Option<String>> {
-    if facts.is_symlink() {
-        return Ok(Some(hex(fs::read_link(path)?.as_os_str().as_bytes())));
-    }
-    let wanted = bytes == Bytes::Always || runs_early(path);
-    if !facts.is_file() || facts.len() > CONTENT_BYTES_MAX || !wanted {
-        return Ok(None);
-    }
-    Ok(Some(hex(&Sha256::digest(fs::read(path)?))))
+/// Removed by somebody else while we look: the same to us as if it had never been there.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 fn runs_early(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let is_one_of = |names: &[&str], name: &OsStr| names.iter().any(|known| name == *known);
     is_one_of(SHIM_FOLDERS, folder)
         || is_one_of(EARLY_FILES, name)
         || path.extension().is_some_and(|end| end == PATH_FILE)
+}
+
+fn is_one_of(names: &[&str], name: &OsStr) -> bool {
+    names.iter().any(|known| name == *known)
 }
 
 #[cfg(test)]
@@ -246,12 +337,13 @@ mod tests {
             fs::write(root.join(path), "old").unwrap();
         }
         let place = DependencyFolder { place: Some(".venv".into()), from: root.to_owned() };
-        let before = Dependencies::look(vec![place]).unwrap();
+        let before = Dependencies::look(vec![place], None).unwrap();
         // The clock of the file system ticks in milliseconds.
         std::thread::sleep(Duration::from_millis(20));
         act(root);
         let changes = before.changes().unwrap();
-        let told: Vec<_> = changes.iter().map(|change| (change.path.strip_prefix(root).unwrap(), change.how)).collect();
+        let told: Vec<_> =
+            changes.iter().map(|change| (change.path.strip_prefix(".venv").unwrap(), change.how)).collect();
         let expected: Vec<_> = expected.iter().map(|(path, how)| (Path::new(*path), *how)).collect();
         assert_eq!(told, expected);
     }
@@ -278,7 +370,20 @@ mod tests {
     #[test]
     fn an_old_time_put_back_hides_nothing() {
         check(|root| rewrite(&root.join("bin/tool"), "new", None), &[("bin/tool", How::Modified)]);
-        check(|root| rewrite(&root.join("lib/a.py"), "new", None), &[("lib/a.py", How::Touched)]);
+        check(|root| rewrite(&root.join("lib/a.py"), "new", None), &[("lib/a.py", How::Modified)]);
+    }
+
+    #[test]
+    fn the_same_packages_installed_again_are_the_same() {
         check(|root| rewrite(&root.join("site.pth"), "old", Some(SystemTime::UNIX_EPOCH)), &[]);
+        let again = |root: &Path| {
+            fs::remove_dir_all(root.join("lib")).unwrap();
+            fs::create_dir(root.join("lib")).unwrap();
+            for name in ["a.py", "b.py"] {
+                fs::write(root.join("lib").join(name), "old").unwrap();
+            }
+            fs::write(root.join(".package-lock.json"), "{}").unwrap();
+        };
+        check(again, &[]);
     }
 }

@@ -133,6 +133,16 @@ pub(super) fn tools(names: &[&str], place: Place<'_>, folder: &Path, settings: &
     names.iter().filter_map(found).collect()
 }
 
+/// The folders of a room that stand for those an environment leads to; elsewhere it leads to the right ones by itself.
+pub(super) fn imports(place: Place<'_>) -> Vec<String> {
+    match place {
+        Place::Open(_) | Place::Fenced(_) => Vec::new(),
+        Place::Room(room, _) => {
+            room.imports().into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
+        }
+    }
+}
+
 /// The folder and those above it, up to the project's root.
 fn above<'a>(project: &'a Path, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
     folder.ancestors().take_while(move |place| place.starts_with(project))

@@ -39,10 +39,9 @@ struct Noticed {
 
 impl Noticed {
     fn tell(self, verdict: &mut Verdict) {
-        let Faults { tried, noticed } = self.faults;
-        if tried > 0 {
+        if self.faults.tried > 0 {
             verdict.faults = Some(self.faults);
-            verdict.notes.push(format!("{noticed} of {tried} faults put into the changed lines were noticed"));
+            verdict.notes.push(self.faults.to_string());
             verdict.notes.extend(self.unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
         }
     }

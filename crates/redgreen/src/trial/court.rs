@@ -40,7 +40,7 @@ pub(super) struct Court<'a> {
     pub(super) surroundings: Seen,
     pub(super) running: Duration,
     /// What the room stands in, for another room of the same trial.
-    around: Surroundings,
+    pub(super) around: Surroundings,
     _lock: fs::File,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Annex<'a> {
     ground: Ground<'a>,
     sandbox: Sandbox,
     suite: Suite,
-    around: Surroundings,
+    pub(super) around: Surroundings,
 }
 
 impl Annex<'_> {
@@ -74,14 +74,21 @@ impl Annex<'_> {
 }
 
 impl<'a> Court<'a> {
-    pub(super) fn open(ground: Ground<'a>, base: &str, head: &str, timeout: Duration) -> Result<Self> {
+    /// `known` is what was seen of the surroundings before.
+    pub(super) fn open(
+        ground: Ground<'a>,
+        base: &str,
+        head: &str,
+        known: Option<&Seen>,
+        timeout: Duration,
+    ) -> Result<Self> {
         let (place, lock) = free_room(&ground.workshop.join("rooms"))?;
         let (sandbox, found) = thread::scope(|scope| {
             let sandbox = scope.spawn(|| match ground.file.test.fence {
                 config::Fence::Auto => Sandbox::here().cloned(),
                 config::Fence::None => Sandbox::open(),
             });
-            let found = environment::look(ground, head);
+            let found = environment::look(ground, head, known);
             (sandbox.join().unwrap_or_else(|panic| resume_unwind(panic)), found)
         });
         let (sandbox, found) = (sandbox?, found?);

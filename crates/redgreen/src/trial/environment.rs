@@ -15,12 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ground, made};
 use crate::git::Git;
-use crate::room::{Dependencies, DependencyChange, DependencyFolder, How, RoomFacts, Search, Surroundings, Tools};
+use crate::room::{
+    Dependencies, DependencyChange, DependencyFolder, How, RoomFacts, Search, Surroundings, Tools, editable,
+};
 
 /// Programs that verdicts rest on.
 const TOOLS: &[&str] = &["python3", "python", "node", "cargo", "go", "java", "mvn", "ruby", "php", "elixir", "bats"];
 /// Folders of installed packages, in the root or beside any manifest.
-pub(super) const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"];
+pub const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"];
 /// How deep below the root they are looked for.
 const DEPTH_MAX: usize = 3;
 /// So many files are named before the rest is counted.
@@ -43,7 +45,8 @@ pub struct Surrounding {
     pub seen: Seen,
 }
 
-pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
+/// Looks around; `known` is what was seen before.
+pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Result<Surrounding> {
     let environment = ground.environment;
     let home = environment.home.as_deref();
     let path = environment.path.clone().unwrap_or_default();
@@ -67,7 +70,7 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
     folders.extend(outside.map(|folder| DependencyFolder { place: None, from: folder.clone() }));
     let (tools, dependencies) = thread::scope(|scope| {
         let tools = scope.spawn(|| Tools::resolve(TOOLS, &search, ground.stop));
-        let dependencies = Dependencies::look(folders);
+        let dependencies = Dependencies::look(folders, known.map(|known| &known.packages));
         (tools.join().unwrap_or_else(|panic| resume_unwind(panic)), dependencies)
     });
     let (tools, dependencies) = (tools?, dependencies?);
@@ -78,6 +81,13 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
     let known = tools.found.iter().map(|tool| (tool.name.clone(), (tool.path.clone(), stamp(&tool.path))));
     let checkout = ground.checkout.to_owned();
     let seen = Seen { checkout, tools: known.collect(), packages: dependencies.clone() };
+    let checkouts =
+        [ground.checkout, &ground.git.root].map(|path| [path.to_owned(), path.canonicalize().unwrap_or_default()]);
+    let checkouts: Vec<PathBuf> = checkouts.into_iter().flatten().filter(|path| path.is_absolute()).collect();
+    let environments = dependencies.folders.iter().map(|folder| &folder.from);
+    let environments: Vec<PathBuf> =
+        environments.chain(tools.found.iter().flat_map(|tool| &tool.needs)).cloned().collect();
+    let editable = editable(&environments, &checkouts);
     let mut hidden: Vec<PathBuf> = home.map(Path::to_owned).into_iter().collect();
     hidden.extend([ground.git.root.clone(), ground.git.common_dir.clone(), ground.checkout.to_owned()]);
     hidden.push(ground.workshop.to_owned());
@@ -88,13 +98,25 @@ pub(super) fn look(ground: Ground<'_>, head: &str) -> Result<Surrounding> {
         cargo_home: environment.cargo_home.clone(),
         rustup_home: environment.rustup_home.clone(),
         build: None,
+        editable,
     };
     Ok(Surrounding { surroundings, seen })
 }
 
 /// Folders of packages that git does not hold.
 fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
-    let files = ground.git.tree_files(head)?;
+    let places = package_folders(ground.git, ground.checkout, head)?;
+    let folders = places.into_iter().map(|place| {
+        let from = ground.checkout.join(&place);
+        // Links are followed: what counts is where the packages are.
+        DependencyFolder { place: Some(place), from: from.canonicalize().unwrap_or(from) }
+    });
+    Ok(folders.collect())
+}
+
+/// Where a checkout has packages that a tree does not hold, from its root.
+pub fn package_folders(git: &Git, checkout: &Path, tree: &str) -> Result<Vec<PathBuf>> {
+    let files = git.tree_files(tree)?;
     let mut places = vec![PathBuf::new()];
     for file in files.iter() {
         let folder = file.path.parent().unwrap_or(Path::new(""));
@@ -102,21 +124,13 @@ fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
             places.push(folder.to_owned());
         }
     }
-    let mut folders = Vec::new();
-    for place in places.iter().flat_map(|place| FOLDERS.iter().map(|name| place.join(name))) {
-        let from = ground.checkout.join(&place);
-        let held = files.iter().any(|file| file.path.starts_with(&place));
-        if from.is_dir() && !held {
-            // Links are followed: what counts is where the packages are.
-            let from = from.canonicalize().unwrap_or(from);
-            folders.push(DependencyFolder { place: Some(place), from });
-        }
-    }
-    Ok(folders)
+    let is_held = |place: &Path| files.iter().any(|file| file.path.starts_with(place));
+    let places = places.iter().flat_map(|place| FOLDERS.iter().map(|name| place.join(name)));
+    Ok(places.filter(|place| checkout.join(place).is_dir() && !is_held(place)).collect())
 }
 
 /// What is not as it was when the tree before was accepted.
-pub(super) fn changed(before: &Seen, now: &Seen, change: &Change) -> Vec<Reason> {
+pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for (name, known) in &before.tools {
         if now.tools.get(name).is_some_and(|found| found.0 != known.0) {
@@ -130,7 +144,14 @@ pub(super) fn changed(before: &Seen, now: &Seen, change: &Change) -> Vec<Reason>
         true => before.packages.compared_with(&now.packages),
         false => Vec::new(),
     };
-    let told: Vec<&DependencyChange> = changes.iter().filter(|one| is_news(one, declared)).collect();
+    // A new package is an honest thing; a file that has a say in what was there, or another version of a known one, is
+    // not, unless a manifest says so.
+    let is_news = |one: &&DependencyChange| match one.how {
+        How::Added => before.packages.is_intruded_by(one, &tools.path, &now.checkout),
+        How::Removed | How::Modified => true,
+        How::Touched | How::Bytecode => false,
+    };
+    let told: Vec<&DependencyChange> = changes.iter().filter(|_| !declared).filter(is_news).collect();
     if let Some(first) = told.first() {
         let names: Vec<String> = told.iter().take(NAMED_MAX).map(|one| one.path.display().to_string()).collect();
         let more = told.len().saturating_sub(NAMED_MAX);
@@ -144,16 +165,6 @@ pub(super) fn changed(before: &Seen, now: &Seen, change: &Change) -> Vec<Reason>
         reasons.push(Reason::new(Code::EnvironmentChanged, sentence));
     }
     reasons
-}
-
-/// A new package is an honest thing; a file that runs before any test, or another version of a known one, is not, unless
-/// a manifest says so.
-fn is_news(change: &DependencyChange, declared: bool) -> bool {
-    match change.how {
-        How::Added => change.runs_early() && !declared,
-        How::Removed | How::Modified => !declared,
-        How::Touched | How::Bytecode => false,
-    }
 }
 
 /// New files that take the place of a part of the runner, or of the language where a test uses it.

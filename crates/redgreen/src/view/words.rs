@@ -1,6 +1,7 @@
 //! The words of each verb's answer: what happened, the evidence, the next command.
 
 use redgreen_core::agent::{Cost, Trouble};
+use redgreen_core::brief::headline;
 use redgreen_core::event::Outcome;
 use redgreen_core::policy::{Spent, dollars};
 
@@ -80,7 +81,7 @@ pub fn clip(text: &str, lines_max: usize) -> String {
 /// A text of any size as one line: a title, not the whole of it.
 pub fn brief(text: &str) -> String {
     const TITLE_CHARS_MAX: usize = 100;
-    let words: Vec<&str> = text.split_whitespace().take(TITLE_CHARS_MAX).collect();
+    let words: Vec<&str> = headline(text).split_whitespace().take(TITLE_CHARS_MAX).collect();
     cut(&words.join(" "), TITLE_CHARS_MAX)
 }
 

@@ -1,9 +1,13 @@
 //! Real coding agents, each through a whole cycle: installed by `scripts/test --agents`, in a network of their own where
 //! a model of ours listens on loopback. What is not installed is named and passed over.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
+use redgreen::sandbox::Means;
+
+use crate::sandbox::alone;
 use crate::story::{Said, Story, is_fast};
 
 const MODEL: &str = include_str!("agents/model.py");
@@ -13,6 +17,9 @@ const GEMINI: &str = "{\"security\": {\"auth\": {\"selectedType\": \"gemini-api-
 const OPENCODE: &str = "{\"model\": \"mock/mock-model\", \"provider\": {\"mock\": {\"npm\": \"@ai-sdk/openai-compatible\", \
                         \"options\": {\"baseURL\": \"http://127.0.0.1:4010/v1\", \"apiKey\": \"x\"}, \
                         \"models\": {\"mock-model\": {}}}}}";
+
+/// One that waits for somebody who is not there is told of soon, and not asked again.
+const SETTINGS: &str = "max-retries = 0\n[timeout]\nturn = 240\n";
 
 /// Where the programs are; absent when nobody installed them.
 fn programs() -> Option<PathBuf> {
@@ -32,13 +39,21 @@ fn skipped(agent: &str, why: &str) {
 
 /// A cycle with this agent, from the plan to the refactoring.
 #[track_caller]
-fn develops(agent: &str, program: &str, words: &[&str]) {
+fn develops(agent: &str, program: &str) {
+    develops_by(agent, program, &[]);
+}
+
+/// The same with words before the command, after which it finds another fence; where redgreen worked, if it did.
+#[track_caller]
+fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story> {
     let Some(folder) = programs() else {
-        return skipped(agent, "scripts/test --agents did not install it");
+        skipped(agent, "scripts/test --agents did not install it");
+        return None;
     };
     let bins = [folder.join("node_modules/.bin"), folder.join("aider/bin")];
     if is_fast() || !bins.iter().any(|bin| bin.join(program).exists()) {
-        return skipped(agent, "its program is not installed, or only quick tests are wanted");
+        skipped(agent, "its program is not installed, or only quick tests are wanted");
+        return None;
     }
     let story = Story::new();
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
@@ -70,12 +85,13 @@ fn develops(agent: &str, program: &str, words: &[&str]) {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
-    story.script("model.py", MODEL);
-    let before = story.belongings();
+    story.script("model.py", MODEL).file("redgreen.toml", SETTINGS);
+    story.commit("settings");
+    let belongings = story.belongings();
     let namespace = if rustix::process::getuid().is_root() { "--net" } else { "--map-root-user" };
     let mut command = story.command("unshare");
-    command.args([namespace, "--net", "python"]).arg(story.place("model.py")).arg(env!("CARGO_BIN_EXE_redgreen"));
-    command.args(["run", "--agent", agent]).args(words).arg("a calculator");
+    command.args([namespace, "--net", "python"]).arg(story.place("model.py")).args(before);
+    command.arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "--agent", agent, "a calculator"]);
     let said = Said::of(agent, &command.stdin(std::process::Stdio::null()).output().unwrap()).exits(3);
     let cycle = [
         "plan: adds two numbers",
@@ -85,66 +101,100 @@ fn develops(agent: &str, program: &str, words: &[&str]) {
         "plan: every test of the list is done",
     ];
     assert_eq!(story.log(&format!("main..{}", story.branch())), cycle, "{}", said.stderr);
-    assert_eq!(story.belongings(), before);
+    assert_eq!(story.belongings(), belongings);
     let note = story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()));
     assert!(note.contains("\"agents\""), "which version worked: {note}");
     // Each phase was right at once, and what it cost is known; Qwen Code does not tell.
     let is_told = said.stdout.contains("tokens") || agent == "qwen";
     assert!(!said.stderr.contains("refused") && is_told, "{}\n{}", said.stderr, said.stdout);
+    Some(story)
+}
+
+/// A cycle behind a fence of these very means.
+#[track_caller]
+fn fenced(agent: &str, program: &str, means: Means) {
+    match alone(means) {
+        Ok(words) => {
+            if let Some(story) = develops_by(agent, program, &words) {
+                story.fenced_by(means);
+            }
+        }
+        Err(error) => skipped(&format!("{agent} behind {}", means.as_str()), &format!("{error:#}")),
+    }
 }
 
 /// One that takes many seconds to start is tried when somebody asks for all of them.
 #[track_caller]
-fn slowly(agent: &str, program: &str, words: &[&str]) {
-    if all() { develops(agent, program, words) } else { skipped(agent, "it is tried by scripts/test --agents") }
+fn slowly(agent: &str, program: &str) {
+    if all() { develops(agent, program) } else { skipped(agent, "it is tried by scripts/test --agents") }
 }
 
 #[test]
 fn claude() {
-    develops("claude", "claude", &[]);
+    develops("claude", "claude");
 }
 
 #[test]
 fn codex() {
-    develops("codex", "codex", &[]);
+    develops("codex", "codex");
+}
+
+#[test]
+fn codex_behind_bubblewrap() {
+    fenced("codex", "codex", Means::Bubblewrap);
+}
+
+#[test]
+fn codex_behind_namespaces() {
+    fenced("codex", "codex", Means::Namespaces);
+}
+
+#[test]
+fn codex_behind_landlock() {
+    fenced("codex", "codex", Means::Landlock);
 }
 
 #[test]
 fn codex_over_acp() {
-    develops("codex-acp", "codex-acp", &[]);
+    develops("codex-acp", "codex-acp");
 }
 
 #[test]
 fn claude_over_acp() {
-    develops("claude-acp", "claude-agent-acp", &[]);
+    develops("claude-acp", "claude-agent-acp");
 }
 
 #[test]
 fn opencode_over_acp() {
-    slowly("opencode-acp", "opencode", &[]);
+    slowly("opencode-acp", "opencode");
 }
 
 #[test]
 fn qwen() {
-    slowly("qwen", "qwen", &[]);
+    slowly("qwen", "qwen");
 }
 
 #[test]
 fn copilot() {
-    slowly("copilot", "copilot", &[]);
+    slowly("copilot", "copilot");
 }
 
 #[test]
 fn aider() {
-    slowly("aider:openai/mock-model", "aider", &[]);
+    slowly("aider:openai/mock-model", "aider");
 }
 
 #[test]
 fn opencode() {
-    slowly("opencode", "opencode", &[]);
+    slowly("opencode", "opencode");
 }
 
 #[test]
 fn gemini() {
-    slowly("gemini:gemini-2.5-pro", "gemini", &[]);
+    slowly("gemini:gemini-2.5-pro", "gemini");
+}
+
+#[test]
+fn gemini_over_acp() {
+    slowly("gemini-acp", "gemini");
 }

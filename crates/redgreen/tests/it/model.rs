@@ -21,7 +21,7 @@ use crate::server::{Ending, Server, Turn, Wire};
 
 const KEY: &str = "sk-very-secret";
 /// Nothing here takes longer, however busy the machine is.
-const ENOUGH: Duration = Duration::from_secs(20);
+const ENOUGH: Duration = Duration::from_secs(120);
 const QUICK: Limits = Limits {
     connect: Duration::from_secs(5),
     idle: Duration::from_secs(10),
@@ -299,7 +299,7 @@ fn a_call_that_was_cut_off_can_not_be_run() {
 #[test]
 fn a_silent_server_is_left_after_the_idle_limit() {
     for wire in [Wire::Anthropic, Wire::Gemini] {
-        for turn in [Turn::Hang, Turn::say("so slow").drip(Duration::from_secs(30))] {
+        for turn in [Turn::Hang, Turn::say("so slow").drip(Duration::from_secs(300))] {
             let server = Server::start(vec![turn]);
             let once = Patience { tries_max: 1, ..QUICK.patience };
             let limits = Limits { idle: Duration::from_millis(150), patience: once, ..QUICK };
@@ -347,18 +347,18 @@ fn ctrl_c_ends_the_wait_at_once() {
 #[test]
 fn an_answer_without_end_is_not_kept() {
     for wire in Wire::ALL {
-        let before = peak_kib();
+        let before = peak_kib("self");
         let (answer, _, server) = play(wire, vec![Turn::Flood(100 << 20)]);
         assert_eq!(answer.unwrap_err().kind, FaultKind::TooLarge, "{wire:?}");
         assert_eq!(server.requests().len(), 1, "{wire:?}");
-        let grown = peak_kib().saturating_sub(before);
+        let grown = peak_kib("self").saturating_sub(before);
         assert!(grown < 60 << 10, "{wire:?}: {grown} KiB more");
     }
 }
 
-/// The most memory this process ever held; tests beside this one count as well, so it is a coarse measure.
-fn peak_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// The most memory a process ever held. Of this one (`self`) it is a coarse measure: tests beside it count as well.
+pub(super) fn peak_kib(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }

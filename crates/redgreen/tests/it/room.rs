@@ -222,7 +222,7 @@ fn packages_are_brought_in_unchangeable_and_checked() {
         write(&from.join(".bin/tool"), "real");
         repo.file("node_modules/pkg/index.js", "evil").commit("shadow");
         let folder = DependencyFolder { place: Some("node_modules".into()), from: from.clone() };
-        let dependencies = Dependencies::look(vec![folder]).unwrap();
+        let dependencies = Dependencies::look(vec![folder], None).unwrap();
         let fingerprint = dependencies.fingerprint();
         let hidden = vec![repo.place("checkout")];
         let tools = tools(&["sh"], PATH, &repo, &[]);
@@ -236,7 +236,7 @@ fn packages_are_brought_in_unchangeable_and_checked() {
         let changes = room.dependency_changes().unwrap();
         assert_eq!(changes.iter().map(|change| change.how).collect::<Vec<_>>(), [How::Modified]);
         let folder = DependencyFolder { place: Some("node_modules".into()), from };
-        assert_ne!(Dependencies::look(vec![folder]).unwrap().fingerprint(), fingerprint);
+        assert_ne!(Dependencies::look(vec![folder], None).unwrap().fingerprint(), fingerprint);
     }
 }
 
@@ -316,7 +316,7 @@ fn cost_of_a_room() {
     time("neighbour, 1 file", &mut || made.change_to(&git, &next, &Options::default()).unwrap());
     let folder = DependencyFolder { place: Some("x".into()), from: made.folder().to_owned() };
     let mut seen = None;
-    time("fingerprint, 2000 files", &mut || seen = Some(Dependencies::look(vec![folder.clone()]).unwrap()));
+    time("fingerprint, 2000 files", &mut || seen = Some(Dependencies::look(vec![folder.clone()], None).unwrap()));
     time("compare, 2000 files", &mut || drop(seen.as_ref().unwrap().changes().unwrap()));
     writeln!(std::io::stderr(), "{said}").ok();
 }

@@ -37,6 +37,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use redgreen::sandbox::Means;
+
 /// Three cycles on pytest: every phase accepted at the first try, the second refactoring changes something.
 pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
 
@@ -185,6 +187,16 @@ impl Story {
         let branches = self.git("for-each-ref --format=%(refname:short) refs/heads/redgreen");
         assert_eq!(branches.lines().count(), 1, "{branches}");
         branches
+    }
+
+    /// Every turn of the only run says that its agent was held by these means.
+    #[track_caller]
+    pub(crate) fn fenced_by(&self, means: Means) {
+        let runs = fs::read_dir(self.root.join(".git/redgreen/runs")).unwrap().map(|run| run.unwrap().path());
+        let transcripts = runs.flat_map(|run| fs::read_dir(run.join("transcripts")).unwrap());
+        let told: Vec<String> = transcripts.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+        let words = format!("\nfenced in by {}", means.as_str());
+        assert!(!told.is_empty() && told.iter().all(|turn| turn.contains(&words)), "{words}: {told:?}");
     }
 
     /// Everything in the checkout and what git knows about it, byte for byte: files, index, refs of the user's.

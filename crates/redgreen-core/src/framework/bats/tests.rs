@@ -45,7 +45,7 @@ fn failures_say_where() {
 fn invokes(files: &[&str], selection: &Selection, expected: &str) {
     let tools = vec![("bats".to_owned(), "bats".to_owned())];
     let folder = Folder { files: files.iter().map(|file| (*file).to_owned()).collect(), ..Folder::default() };
-    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools };
+    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
     let words = invoke(&facts, selection).unwrap().call.words[4..].join(" ");
     assert_eq!(words, format!("bats --formatter tap --report-formatter junit --output /s {expected}"));
 }

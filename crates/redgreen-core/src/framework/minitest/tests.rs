@@ -29,7 +29,7 @@ fn what_was_chosen_must_have_a_result() {
 fn invokes(gemfile: &str, selection: &Selection, expected: &str) -> Invocation {
     let tools = ["bundle", "ruby"].map(|name| (name.to_owned(), name.to_owned())).to_vec();
     let folder = Folder { texts: vec![(ruby::GEMFILE.to_owned(), gemfile.to_owned())], ..Folder::default() };
-    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools };
+    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
     let invocation = invoke(&facts, selection).unwrap();
     let words = invocation.call.words.join(" ");
     assert_eq!(words.replace(" -Ilib -Itest /s/redgreen_minitest.rb", ""), expected);

@@ -108,7 +108,7 @@ fn a_file_that_skips_itself_is_shown_as_skipped() {
 fn invokes(tools: &[&str], files: &[&str], selection: &Selection, expected: &str) {
     let tools = tools.iter().map(|tool| ((*tool).to_owned(), format!("/bin/{tool}"))).collect();
     let folder = Folder { files: files.iter().map(|file| (*file).to_owned()).collect(), ..Folder::default() };
-    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools };
+    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
     assert_eq!(invoke(&facts, selection).unwrap().call.words.join(" "), expected);
 }
 

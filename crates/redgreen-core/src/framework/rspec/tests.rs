@@ -46,7 +46,7 @@ fn invokes(gemfile: &str, selection: &Selection, expected: &str) -> Invocation {
     let tools = ["bundle", "rspec"].map(|name| (name.to_owned(), name.to_owned())).to_vec();
     let texts = vec![(ruby::GEMFILE.to_owned(), gemfile.to_owned())];
     let folder = Folder { texts, ..Folder::default() };
-    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools };
+    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
     let invocation = invoke(&facts, selection).unwrap();
     let words = invocation.call.words.join(" ");
     let ours = " --no-color --no-fail-fast --format progress --format json --out /s/report.json";

@@ -13,7 +13,7 @@ fn captured_runs_are_read_as_a_person_would() {
 fn invokes(files: &[&str], selection: &Selection, expected: &str) {
     let tools = vec![("python3".to_owned(), "python3".to_owned())];
     let folder = Folder { files: files.iter().map(|file| (*file).to_owned()).collect(), ..Folder::default() };
-    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools };
+    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
     let invocation = invoke(&facts, selection).unwrap();
     assert_eq!(invocation.call.words.join(" "), format!("python3 {expected}"));
     assert_eq!(invocation.stale, [Stale::Bytecode("**/__pycache__/*.pyc")]);

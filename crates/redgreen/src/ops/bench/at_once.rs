@@ -12,8 +12,7 @@ use redgreen_core::report::Exit;
 use serde_json::json;
 
 use super::server::{Answer, Asked, Server};
-use super::{Measure, Memory, has_pytest, watched};
-use crate::config::Environment;
+use super::{Measure, Memory, watched};
 use crate::failure::Code;
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
@@ -31,15 +30,10 @@ const DONE: &str = "- [x] adds two numbers";
 pub(super) fn measures(
     folder: &Path,
     runs: usize,
-    environment: &Environment,
     ours: &Program,
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>> {
-    if !has_pytest(environment, stop) {
-        tell("no runs at once: pytest is not installed");
-        return Ok(Vec::new());
-    }
     let server = Server::start(adder)?;
     let git = Git::create_scratch(&folder.join("at-once"), &FILES, "chore: a project")?;
     let run = |number: usize| {

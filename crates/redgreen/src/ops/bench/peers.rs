@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::server::{Answer, Server};
 use super::suites::write;
@@ -22,6 +22,17 @@ const DONE: &str = "Done.";
 const LIMITS: Limits = Limits { wall: Duration::from_secs(180), output_bytes_max: 1 << 20 };
 /// Every key the agents are given.
 const KEY: &str = "bench";
+
+/// What would lead them to settings and logins of the user's.
+const USERS: &[&str] = &[
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "ANTHROPIC_AUTH_TOKEN",
+    "GOOGLE_API_KEY",
+    "GOOGLE_GENAI_USE_VERTEXAI",
+];
 
 /// An agent that is compared with.
 struct Peer {
@@ -45,6 +56,9 @@ const PEERS: &[Peer] = &[
     Peer { name: "claude -p", program: "claude", args: |_| claude(&[]), answers: with_claudes_tools },
     Peer { name: "claude -p --bare", program: "claude", args: |_| claude(&["--bare"]), answers: with_claudes_tools },
     Peer { name: "codex exec", program: "codex", args: codex, answers: with_a_shell },
+    Peer { name: "gemini -p", program: "gemini", args: |_| gemini(), answers: with_geminis_tools },
+    Peer { name: "opencode run", program: "opencode", args: |_| opencode(), answers: with_opencodes_tools },
+    Peer { name: "mini-swe-agent", program: "mini-swe-agent", args: mini, answers: with_bash },
     Peer { name: "aider", program: "aider", args: aider, answers: in_words },
 ];
 
@@ -117,21 +131,33 @@ fn program(peer: &Peer, task: &Task, root: &Path) -> Result<Program> {
         Ok::<_, anyhow::Error>(folder)
     };
     let program = Program::new(peer.program).args((peer.args)(task)).cwd(&task.root);
+    // What it takes for granted is asked for at its first start.
+    let gemini = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
+    write(&own("home")?, &[(".gemini/settings.json".to_owned(), gemini.to_string())])?;
     let program = program.env("HOME", own("home")?).env("TMPDIR", own("tmp")?).env("CODEX_HOME", own("codex")?);
     let openai = format!("{}/v1", task.url);
+    let options = json!({ "baseURL": openai, "apiKey": KEY });
+    let provider = json!({ "npm": "@ai-sdk/openai-compatible", "options": options, "models": { "bench": {} } });
+    let opencode = json!({ "provider": { "bench": provider } }).to_string();
     let settings = [
         ("ANTHROPIC_BASE_URL", task.url.as_str()),
         ("ANTHROPIC_API_KEY", KEY),
         ("OPENAI_API_KEY", KEY),
         ("OPENAI_API_BASE", &openai),
+        ("GEMINI_API_KEY", KEY),
+        ("GOOGLE_GEMINI_BASE_URL", &task.url),
+        ("OPENCODE_CONFIG_CONTENT", &opencode),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("MSWEA_CONFIGURED", "true"),
+        ("MSWEA_COST_TRACKING", "ignore_errors"),
         ("DISABLE_AUTOUPDATER", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("CLAUDE_CODE_MAX_RETRIES", "1"),
         // Otherwise prices are looked for on the network first.
         ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
     ];
-    let program =
-        ["XDG_CONFIG_HOME", "ANTHROPIC_AUTH_TOKEN"].iter().fold(program, |program, name| program.env_remove(*name));
+    let program = USERS.iter().fold(program, |program, name| program.env_remove(*name));
     Ok(settings.into_iter().fold(program, |program, (name, value)| program.env(name, value)))
 }
 
@@ -162,6 +188,22 @@ fn codex(task: &Task) -> Vec<String> {
     all
 }
 
+/// With a model of its maker's named, it does not ask another one which to take.
+fn gemini() -> Vec<String> {
+    let mut all = words(["-p", TASK, "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"]);
+    all.extend(words(["-m", "gemini-2.5-pro"]));
+    all
+}
+
+fn opencode() -> Vec<String> {
+    words(["run", "--format", "json", "--title", "bench", "--model", "bench/bench", TASK])
+}
+
+fn mini(task: &Task) -> Vec<String> {
+    let trajectory = task.root.with_file_name("trajectory.json").display().to_string();
+    words(["-m", "openai/bench", "-t", TASK, "-y", "--exit-immediately", "-o", &trajectory])
+}
+
 /// It is given both files: it has no tools to read them with.
 fn aider(task: &Task) -> Vec<String> {
     let mut all = words(["--model", "openai/bench", "--yes-always", "--no-check-update", "--analytics-disable"]);
@@ -190,11 +232,41 @@ fn with_claudes_tools(task: &Task) -> Vec<Answer> {
     ]
 }
 
+fn with_geminis_tools(task: &Task) -> Vec<Answer> {
+    let path = task.root.join("calc.py").display().to_string();
+    let edit = json!({ "file_path": path, "instruction": "Add the numbers", "old_string": "return a - b",
+        "new_string": "return a + b" });
+    vec![
+        Answer::call("read_file", json!({ "file_path": path })),
+        Answer::call("replace", edit),
+        Answer::call("run_shell_command", json!({ "command": task.tests, "description": "Run the tests" })),
+        Answer::say(DONE),
+    ]
+}
+
+fn with_opencodes_tools(task: &Task) -> Vec<Answer> {
+    let path = task.root.join("calc.py").display().to_string();
+    let edit = json!({ "filePath": path, "oldString": "return a - b", "newString": "return a + b" });
+    vec![
+        Answer::call("read", json!({ "filePath": path })),
+        Answer::call("edit", edit),
+        Answer::call("bash", json!({ "command": task.tests, "description": "Run the tests" })),
+        Answer::say(DONE),
+    ]
+}
+
+const READ: &str = "cat calc.py";
+const EDIT: &str = "sed -i 's/a - b/a + b/' calc.py";
+
 fn with_a_shell(task: &Task) -> Vec<Answer> {
-    let run = |command: &str| -> (&'static str, Value) { ("exec_command", json!({ "cmd": command })) };
-    let commands = ["cat calc.py", "sed -i 's/a - b/a + b/' calc.py", &task.tests];
-    let calls = commands.map(|command| Answer { text: String::new(), calls: vec![run(command)] });
+    let calls = [READ, EDIT, &task.tests].map(|command| Answer::call("exec_command", json!({ "cmd": command })));
     calls.into_iter().chain([Answer::say(DONE)]).collect()
+}
+
+/// It is done when a command of its says so.
+fn with_bash(task: &Task) -> Vec<Answer> {
+    let commands = [READ, EDIT, &task.tests, "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"];
+    commands.map(|command| Answer::call("bash", json!({ "command": command }))).to_vec()
 }
 
 fn in_words(_: &Task) -> Vec<Answer> {

@@ -146,8 +146,10 @@ fn serve(stream: &TcpStream, tally: &Tally, play: &dyn Fn(&Asked) -> Answer) -> 
     };
     let asked = Asked { body: serde_json::from_slice(&body).ok()? };
     let number = tally.requests.fetch_add(1, Ordering::SeqCst);
-    let said = words(wire, &play(&asked), Label { model: asked.body["model"].as_str().unwrap_or_default(), number });
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n", said.len());
+    let label = Label { model: asked.body["model"].as_str().unwrap_or_default(), number };
+    let streams = asked.body["stream"] == true || path.ends_with(":streamGenerateContent");
+    let (kind, said) = words(wire, &play(&asked), label, streams);
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", said.len());
     tally.bytes.fetch_add(u64::try_from(size).unwrap_or(u64::MAX), Ordering::SeqCst);
     let sent = out.write_all((head + &said).as_bytes());
     tally.busy_us.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
@@ -155,7 +157,13 @@ fn serve(stream: &TcpStream, tally: &Tally, play: &dyn Fn(&Asked) -> Answer) -> 
 }
 
 fn wire_of(path: &str) -> Option<Wire> {
-    let ends = [("/messages", Wire::Anthropic), ("/responses", Wire::Responses), ("/chat/completions", Wire::Chat)];
+    let ends = [
+        ("/messages", Wire::Anthropic),
+        ("/responses", Wire::Responses),
+        ("/chat/completions", Wire::Chat),
+        (":generateContent", Wire::Gemini),
+        (":streamGenerateContent", Wire::Gemini),
+    ];
     ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, wire)| wire)
 }
 
@@ -166,13 +174,18 @@ struct Label<'a> {
     number: u64,
 }
 
-/// An answer in the events of a wire format.
-fn words(wire: Wire, answer: &Answer, label: Label<'_>) -> String {
+const EVENTS: &str = "text/event-stream";
+const JSON: &str = "application/json";
+
+/// An answer in a wire format, and its type: in events, or at once for those who ask that way.
+fn words(wire: Wire, answer: &Answer, label: Label<'_>, streams: bool) -> (&'static str, String) {
     match wire {
-        Wire::Anthropic => anthropic(answer, label),
-        Wire::Responses => responses(answer, label),
-        // Nobody is asked in Gemini's.
-        Wire::Chat | Wire::Gemini => chat(answer, label),
+        Wire::Anthropic => (EVENTS, anthropic(answer, label)),
+        Wire::Responses => (EVENTS, responses(answer, label)),
+        Wire::Chat if streams => (EVENTS, chat(answer, label)),
+        Wire::Chat => (JSON, chat_at_once(answer, label).to_string()),
+        Wire::Gemini if streams => (EVENTS, format!("data: {}\n\n", gemini(answer))),
+        Wire::Gemini => (JSON, gemini(answer).to_string()),
     }
 }
 
@@ -236,26 +249,68 @@ fn responses(answer: &Answer, Label { model, number }: Label<'_>) -> String {
 fn chat(answer: &Answer, Label { model, number }: Label<'_>) -> String {
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
-        let usage = json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 });
         json!({ "id": format!("chat_{number}"), "object": "chat.completion.chunk", "created": 0, "model": model, "choices": [choice],
-            "usage": usage })
+            "usage": chat_usage() })
     };
+    let (delta, finish) = chat_message(answer, number);
+    let lines = [chunk(delta, Value::Null), chunk(json!({}), finish.into())];
+    lines.iter().map(|line| format!("data: {line}\n\n")).chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+fn chat_at_once(answer: &Answer, Label { model, number }: Label<'_>) -> Value {
+    let (message, finish) = chat_message(answer, number);
+    let choice = json!({ "index": 0, "message": message, "finish_reason": finish });
+    json!({ "id": format!("chat_{number}"), "object": "chat.completion", "created": 0, "model": model, "choices": [choice],
+        "usage": chat_usage() })
+}
+
+fn chat_usage() -> Value {
+    json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 })
+}
+
+/// The message, and why it ends.
+fn chat_message(answer: &Answer, number: u64) -> (Value, &'static str) {
     let calls = answer.calls.iter().enumerate().map(|(at, (name, input))| {
         json!({ "index": at, "id": format!("call_{number}_{at}"), "type": "function",
             "function": { "name": name, "arguments": input.to_string() } })
     });
     let calls: Vec<Value> = calls.collect();
-    let (delta, finish) = match calls.is_empty() {
+    match calls.is_empty() {
         true => (json!({ "role": "assistant", "content": answer.text }), "stop"),
         false => (json!({ "role": "assistant", "content": answer.text, "tool_calls": calls }), "tool_calls"),
-    };
-    let lines = [chunk(delta, Value::Null), chunk(json!({}), finish.into())];
-    lines.iter().map(|line| format!("data: {line}\n\n")).chain(["data: [DONE]\n\n".to_owned()]).collect()
+    }
+}
+
+fn gemini(answer: &Answer) -> Value {
+    let words = (!answer.text.is_empty()).then(|| json!({ "text": answer.text }));
+    let calls = answer.calls.iter().map(|(name, input)| json!({ "functionCall": { "name": name, "args": input } }));
+    let parts: Vec<Value> = words.into_iter().chain(calls).collect();
+    let content = json!({ "role": "model", "parts": parts });
+    json!({ "candidates": [{ "content": content, "finishReason": "STOP", "index": 0 }],
+        "usageMetadata": { "promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2 } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_asks_in_events_is_answered_in_events() {
+        let answer = Answer::say("Done.").and_call("bash", json!({ "command": "true" }));
+        for (path, streams, kind, begins) in [
+            ("/v1/messages", true, EVENTS, "event: message_start\n"),
+            ("/v1/responses", true, EVENTS, "event: response.created\n"),
+            ("/v1/chat/completions", true, EVENTS, "data: {"),
+            ("/v1/chat/completions", false, JSON, "{"),
+            ("/v1beta/models/m:streamGenerateContent", true, EVENTS, "data: {"),
+            ("/v1beta/models/m:generateContent", false, JSON, "{"),
+        ] {
+            let said = words(wire_of(path).unwrap(), &answer, Label { model: "m", number: 0 }, streams);
+            assert!(said.0 == kind && said.1.starts_with(begins), "{path}: {said:?}");
+            assert!(said.1.contains("Done.") && said.1.contains("bash"), "{path}: {said:?}");
+        }
+        assert_eq!(wire_of("/v1/models"), None);
+    }
 
     #[test]
     fn which_answer_is_due_follows_from_the_request() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{Length, Measure, has_pytest, python, took_in_turns};
+use super::{Length, Measure, python, took_in_turns};
 use crate::config::Environment;
 use crate::process::{Program, Stop};
 
@@ -19,6 +19,7 @@ const A_MILLISECOND: &str = "let begun = std::time::Instant::now(); while begun.
 pub(super) fn measures(
     folder: &Path,
     length: Length,
+    has_pytest: bool,
     environment: &Environment,
     ours: &Program,
     stop: &Stop,
@@ -36,7 +37,7 @@ pub(super) fn measures(
         }
         Ok(())
     };
-    if has_pytest(environment, stop) {
+    if has_pytest {
         tell(&format!("{tests} tests of pytest"));
         compare("pytest", python(environment).args(["-m", "pytest"]), &pytest(tests))?;
     } else {

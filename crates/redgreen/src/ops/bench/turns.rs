@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::server::{Answer, Server};
 use super::suites::write;
-use super::{LIMITS, Length, Measure, has_pytest, median_ms, peers, python, timed};
+use super::{LIMITS, Length, Measure, median_ms, peers, python, timed};
 use crate::agent::built_in::BuiltIn;
 use crate::agent::{Agent, Orders};
 use crate::config::{self, Environment, File};
@@ -32,10 +32,6 @@ pub(super) fn measures(
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>> {
-    if !has_pytest(environment, stop) {
-        tell("no turn of the built-in agent: pytest is not installed");
-        return Ok(Vec::new());
-    }
     tell("turns of the built-in agent");
     let root = folder.join("turn");
     let bare = python(environment).args(["-m", "pytest", "-q"]).cwd(&root);

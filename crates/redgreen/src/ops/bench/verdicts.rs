@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::suites::write;
-use super::{LIMITS, Length, Measure, has_pytest, python};
+use super::{LIMITS, Length, Measure, python};
 use crate::config::Environment;
 use crate::git::Git;
 use crate::process::{Program, Stop, Whose, cpu_time};
@@ -27,10 +27,6 @@ pub(super) fn measures(
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>> {
-    if !has_pytest(environment, stop) {
-        tell("no verdict on a suite of pytest, which is not installed");
-        return Ok(Vec::new());
-    }
     let mut measures = Vec::new();
     for &(seconds, turns) in length.verdicts() {
         tell(&format!("a GREEN verdict on a suite of {seconds} s"));

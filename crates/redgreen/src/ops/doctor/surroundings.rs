@@ -1,27 +1,17 @@
 //! What a run needs beside the tests: git, linters, agents, a sandbox, a place for worktrees.
 
-use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Check, unless_stopped};
+use super::{Check, Finding};
+use crate::agent::choice::Choice;
 use crate::agent::external::presence;
 use crate::config::{self, Environment, File};
 use crate::git::Git;
-use crate::process::{Limits, Program, Stop};
+use crate::ops;
+use crate::process::Stop;
 use crate::sandbox::Sandbox;
-
-/// Ways to seal a program off, each with what proves that this machine lets us use it.
-const SANDBOXES: &[(&str, &[&str])] = &[
-    ("bubblewrap", &["bwrap", "--ro-bind", "/", "/", "--unshare-net", "true"]),
-    ("user namespaces", &["unshare", "--user", "--map-root-user", "--net", "true"]),
-];
-/// Where Linux says which security modules it has.
-const SECURITY_MODULES: &str = "/sys/kernel/security/lsm";
-/// For a program that only has to say who it is, or that it can.
-const PROBE: Limits = Limits { wall: Duration::from_secs(10), output_bytes_max: 64 << 10 };
 
 pub(super) fn repository(git: &Result<Git>) -> Vec<Check> {
     let mut checks = vec![known("git", "git version", Git::version(), "install git 2.38 or newer")];
@@ -132,36 +122,27 @@ pub(super) fn agents(environment: &Environment, stop: &Stop) -> Result<Check> {
     Ok(Check::good("agents", format!("{ran}; --version"), found.join("\n")))
 }
 
-/// What seals tests and agents off here, and what could.
-pub(super) fn sandbox(environment: &Environment, stop: &Stop) -> Result<Check> {
-    let (mut ran, mut saw) = (Vec::new(), Vec::new());
-    for (name, words) in SANDBOXES {
-        let Some((program, args)) = words.split_first() else { continue };
-        if !environment.has_program(program) {
-            ran.push(format!("looked for {program} on the PATH"));
-            saw.push(format!("{name}: {program} is not installed"));
-            continue;
-        }
-        ran.push(words.join(" "));
-        let tried = unless_stopped(Program::new(*program).args(args.iter().copied()).output(PROBE, stop))?;
-        saw.push(match tried {
-            Ok(output) if output.success() => format!("{name}: works"),
-            Ok(output) => {
-                let words = output.stderr_text();
-                format!("{name}: not allowed here: {}", words.lines().next().unwrap_or_default())
-            }
-            Err(error) => format!("{name}: {error:#}"),
-        });
+/// Who would work in a run for which nobody is named, as the run itself finds out.
+pub(super) fn worker(start: &Path, environment: &Environment, stop: &Stop) -> (Check, Option<String>) {
+    const RAN: &str = "asked who works where nobody is named";
+    let team = ops::open(start, environment.clone(), stop)
+        .and_then(|project| ops::team(&project, &Choice::default(), None))
+        .map(|(team, ..)| team.name());
+    match team {
+        Ok(name) => (Check::good("worker", RAN, &name), Some(name)),
+        Err(error) => (Check { finding: Finding::Note, ..Check::bad("worker", RAN, &error, "redgreen agents") }, None),
     }
-    ran.push(format!("read {SECURITY_MODULES}"));
-    saw.push(match fs::read_to_string(SECURITY_MODULES) {
-        Ok(modules) if modules.split(',').any(|module| module.trim() == "landlock") => "Landlock: there".to_owned(),
-        Ok(_) => "Landlock: not in this kernel".to_owned(),
-        Err(_) => "Landlock: the system does not tell".to_owned(),
-    });
-    let held = Sandbox::here().map(|sandbox| sandbox.by().as_str());
-    saw.push(format!("tests and agents run behind: {}", held.unwrap_or("nothing")));
-    Ok(Check::good("sandbox", ran.join("; "), saw.join("\n")))
+}
+
+/// What seals tests and agents off here, and what could: each is tried as a run would use it.
+pub(super) fn sandbox() -> Result<Check> {
+    let mut saw = Vec::new();
+    for (means, works) in Sandbox::each()? {
+        let works = works.map_or_else(|error| format!("{error:#}"), |()| "works".to_owned());
+        saw.push(format!("{}: {works}", means.as_str()));
+    }
+    saw.push(format!("tests and agents run behind: {}", Sandbox::here()?.by().as_str()));
+    Ok(Check::good("sandbox", "ran `true` behind each", saw.join("\n")))
 }
 
 /// Tried where the folder is, or would be; nothing is left there.

@@ -144,9 +144,17 @@ def chat(body):
         (None, "[DONE]")])
 
 
+def filled(schema):
+    """Anything that fits: what an agent asks beside its task, such as how hard that is."""
+    kinds = schema.get("properties", {}).items()
+    return json.dumps({name: 1 if kind.get("type", "").lower() in ("integer", "number") else "x" for name, kind in kinds})
+
+
 def gemini(body, streams):
+    schema = body.get("generationConfig", {}).get("responseJsonSchema")
     tools = [tool for group in body.get("tools", []) for tool in group.get("functionDeclarations", [])]
-    said = answer(body["contents"], tools, since_orders(body["contents"], lambda c: c.get("role") == "model"))
+    asked = since_orders(body["contents"], lambda c: c.get("role") == "model")
+    said = ("text", filled(schema)) if schema else answer(body["contents"], tools, asked)
     part = {"functionCall": {"name": said[1], "args": said[2]}} if said[0] == "call" else {"text": said[1]}
     whole = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
              "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}}

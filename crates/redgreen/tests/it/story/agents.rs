@@ -1,5 +1,6 @@
 //! Agents that are programs of their own, honest and not: a whole cycle with each, and nothing lost whatever they do.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +9,11 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Said, Story};
+use redgreen::sandbox::Means;
+
+use super::terminal::on_a_terminal;
+use super::{Said, Story, is_fast};
+use crate::sandbox::{alone, say};
 
 const FAKE: &str = include_str!("agents/fake.py");
 
@@ -135,21 +140,61 @@ fn a_conversation_is_taken_up_where_the_task_says_so() {
 /// What an agent does whose fence holds: nothing of it is seen anywhere but in its own turns.
 #[test]
 fn a_fenced_agent_may_do_what_it_wants() {
-    let faults = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLAN wrong_git:PLAN wrong_branch:RED forge_notes:RED forge_records:RED flood:RED lie:RED \
-                  own_git:RED reset_hard:GREEN outside:GREEN no_git:GREEN crash:GREEN";
-    let story = story(faults, "");
-    let (before, main) = (story.belongings(), story.git("rev-parse main"));
-    let mut command = story.command("python");
-    command.args(["-c", super::unruly::MEASURE]).arg(story.place("memory")).arg(env!("CARGO_BIN_EXE_redgreen"));
-    let said = Said::of("run", &command.args(["run", "a calculator"]).output().unwrap()).exits(3);
+    let story = story(&format!("{WILFUL} flood:RED"), "");
+    let measuring = ["python".into(), "-c".into(), super::unruly::MEASURE.into(), story.place("memory").into()];
+    wilful(&story, &measuring);
+    let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
+    assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
+}
+
+/// The same behind a fence that is not the strongest of this machine.
+#[track_caller]
+fn held_by(means: Means) {
+    if is_fast() {
+        return;
+    }
+    match alone(means) {
+        Ok(words) => {
+            let story = story(WILFUL, "");
+            wilful(&story, &words);
+            story.fenced_by(means);
+        }
+        Err(error) => say(&format!("SKIPPED: an agent behind {}: {error:#}", means.as_str())),
+    }
+}
+
+#[test]
+fn bubblewrap_holds_an_agent() {
+    held_by(Means::Bubblewrap);
+}
+
+#[test]
+fn namespaces_hold_an_agent() {
+    held_by(Means::Namespaces);
+}
+
+#[test]
+fn landlock_holds_an_agent() {
+    held_by(Means::Landlock);
+}
+
+const WILFUL: &str = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLAN wrong_git:PLAN wrong_branch:RED \
+                      forge_notes:RED forge_records:RED lie:RED own_git:RED reset_hard:GREEN outside:GREEN no_git:GREEN \
+                      crash:GREEN";
+
+/// A run by such an agent, started with these words before it.
+#[track_caller]
+fn wilful(story: &Story, before: &[OsString]) {
+    let (belongings, main) = (story.belongings(), story.git("rev-parse main"));
+    let mut command = story.command("env");
+    command.args(before).arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "a calculator"]);
+    let said = Said::of("run", &command.output().unwrap()).exits(3);
     said.says("refused").says("agent.crash").says("signal 11");
     assert_eq!(story.log(&format!("main..{}", story.branch())), CYCLE);
-    assert_eq!(story.belongings(), before);
+    assert_eq!(story.belongings(), belongings);
     assert_eq!((story.git("rev-parse main"), story.git("branch --list mine")), (main, String::new()));
     assert!(!story.place("home/mine.txt").exists());
     assert!(story.place("data/fake/kept").exists() && !story.place("home/.local/share/fake").exists());
-    let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
-    assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
     story.redgreen("approve").exits(0);
 }
 
@@ -220,32 +265,7 @@ fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
     assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 5);
 }
 
-/// A person at a terminal who has their editor opened in each phase, and presses Enter.
-const AT_A_TERMINAL: &str = r#"
-import os, pty, select, sys, time
-pid, screen = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-answers = {b"opens ": b"e\n", b"to have it judged.": b"\n", b"test file for": b"test_calc.py\n",
-           b"code file for": b"calc.py\n", b"Enter decides later": b"\n"}
-shown, heard, end = b"", 0, time.time() + 300
-while time.time() < end:
-    try:
-        if select.select([screen], [], [], 1)[0]:
-            part = os.read(screen, 65536)
-            if not part:
-                break
-            shown += part
-    except OSError:
-        break
-    at, words = min((shown.find(words, heard), words) for words in answers if shown.find(words, heard) >= 0) \
-        if any(words in shown[heard:] for words in answers) else (-1, b"")
-    if at >= 0:
-        heard = at + len(words)
-        os.write(screen, answers[words])
-sys.stdout.buffer.write(shown)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-"#;
+/// Writes what the phase asks for, on the terminal it is opened on.
 const EDITOR: &str = r#"
 test -t 0 && test -t 1 || exit 9
 case "$1" in
@@ -259,15 +279,18 @@ esac
 #[test]
 fn a_human_has_their_editor_opened_and_presses_enter() {
     let story = Story::new();
-    story.script("terminal.py", AT_A_TERMINAL).script("editor.sh", EDITOR);
+    story.script("editor.sh", EDITOR);
     let editor = format!("sh '{}'", story.place("editor.sh").display());
-    let redgreen = story.prepare("run --agent human \"a calculator\"");
-    let mut terminal = story.command("python3");
-    terminal.arg(story.place("terminal.py")).arg(redgreen.get_program()).args(redgreen.get_args());
-    terminal.env("TERM", "xterm").env("EDITOR", &editor).stdin(Stdio::null());
-    let output = terminal.output().unwrap();
-    let screen = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{screen}");
+    let story = story.env("EDITOR", &editor);
+    let answers = [
+        ("opens ", "e\n"),
+        ("to have it judged.", "\n"),
+        ("test file for", "test_calc.py\n"),
+        ("code file for", "calc.py\n"),
+        ("Enter decides later", "\n"),
+    ];
+    let (code, screen) = on_a_terminal(&story, "run --agent human \"a calculator\"", &answers);
+    assert_eq!(code, Some(3), "{screen}");
     assert!(!screen.contains("ended with"), "{screen}");
     let done = story.log(&format!("main..{}", story.branch()));
     assert_eq!(done, ["plan: adds", "test: adds", "feat: adds", "refactor: no changes needed", CYCLE[4]], "{screen}");

@@ -37,9 +37,22 @@ fn a_project_that_works_is_proved_to_work() {
     finds(&said, "worktrees", "good: ");
     finds(&said, "linter", "good: none");
     finds(&said, "agents", "good: ");
-    finds(&said, "sandbox", "user namespaces: ");
+    finds(&said, "worker", "note: no agent is named, no model, and no coding agent was found");
+    finds(&said, "sandbox", "tests and agents run behind: ");
     assert_eq!(findings(&said.json(), "coverage").len(), 1);
     assert_eq!(before, story.belongings(), "the checkout is as it was");
+}
+
+#[test]
+fn who_would_work_is_told_as_the_run_finds_out() {
+    let story = Story::new();
+    story.file("test_a.py", "def test_one():\n    pass\n").commit("tests");
+    let said = story.redgreen("doctor").exits(0).says("a run could start as soon as somebody works");
+    said.says("fix  log in to an agent (redgreen agents)").says("next  redgreen agents");
+
+    let story = story.env("ANTHROPIC_API_KEY", "sk-ant-test");
+    let said = story.redgreen("doctor").exits(0).says("a run could start; built-in (");
+    said.says("next  redgreen run");
 }
 
 #[test]

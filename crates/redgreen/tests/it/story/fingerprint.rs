@@ -46,7 +46,8 @@ pub(crate) fn echo() -> &'static Path {
 }
 
 fn make_echo(folder: &Path) {
-    let (bin, kept) = (folder.join("bin"), folder.join("kept"));
+    // What it remembers is beside it: in it, files that come and go would be packages that change.
+    let (bin, kept) = (folder.join("bin"), folder.with_extension("kept"));
     fs::create_dir_all(&bin).unwrap();
     fs::create_dir_all(&kept).unwrap();
     let real = crate::runner::venv().join("bin/python");

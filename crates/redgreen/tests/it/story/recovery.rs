@@ -327,6 +327,43 @@ fn what_set_up_made_is_in_the_clean_room_as_it_was_made() {
         .says("build/made.py is not what it was");
 }
 
+/// `npm ci` writes every file anew; a second package, undeclared, is no harm either.
+#[test]
+fn the_same_packages_installed_again_are_no_news() {
+    let install = "rm -rf node_modules && mkdir -p node_modules/dep && echo {} > node_modules/dep/package.json && \
+                   echo one > node_modules/dep/index.js && date +%N > node_modules/.package-lock.json";
+    let again = format!(r#"{{ shell = "{install}", must-succeed = true }}"#);
+    let shell = |line: &str| format!(r#"{{ shell = "{line}", must-succeed = true }}"#);
+    let more = shell("mkdir -p node_modules/more node_modules/.bin && echo {} > node_modules/more/package.json");
+    let cheat = shell("echo two > node_modules/dep/index.js && touch -d 2000-01-01 node_modules/dep/index.js");
+    let nested = shell(
+        "mkdir -p node_modules/more/node_modules/dep && echo {} > node_modules/more/node_modules/dep/package.json",
+    );
+    let (test, code) = (write("test_add.py", GOOD_TEST), write("calc.py", GOOD_CODE));
+    let story = story(&[
+        PLAN,
+        // The planner may not touch packages, and neither may RED.
+        &turn("red", &format!("{test}, {cheat}")),
+        &turn("red", &format!("{test}, {again}, {more}")),
+        &turn("green", &format!("{code}, {cheat}")),
+        &turn("green", &format!("{code}, {again}, {more}, {nested}")),
+        &turn("green", &format!("{code}, {again}, {more}")),
+        DONE,
+    ]);
+    story.file(".gitignore", "__pycache__/\nnode_modules/\n");
+    story.file("redgreen.toml", &format!("backoff = 0.0\n[worktree]\nsetup = [\"{install}\"]\n"));
+    story.commit("packages");
+    let said = story.redgreen(RUN).exits(3);
+    assert_eq!(said.stderr.matches("node_modules/dep/index.js is not what it was").count(), 2, "{}", said.stderr);
+    assert_eq!(
+        said.stderr.matches("node_modules/more/node_modules/dep/package.json is new").count(),
+        1,
+        "{}",
+        said.stderr
+    );
+    assert_eq!(said.stderr.matches("[environment.changed]").count(), 3, "{}", said.stderr);
+}
+
 #[test]
 fn what_failed_before_is_not_blamed_on_the_run() {
     let story = story(&[PLAN, RED, GREEN, DONE]);

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::Story;
+use super::scripts::{DONE, GREEN, PLAN, RED};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
 
@@ -154,6 +155,41 @@ fn file_names_may_be_anything_git_takes() {
         assert_eq!(fs::read(story.root.join(name)).unwrap_or_default(), b"x", "{name:?}");
     }
     assert_eq!(story.git("status --porcelain"), "");
+}
+
+/// A project whose tests need what the user has installed, and git ignores as a folder.
+fn with_packages(settings: &str) -> Story {
+    let story = Story::new();
+    let needs = "from pathlib import Path\n\n\ndef test_stands():\n    \
+                 assert Path(\"node_modules/dep/index.js\").read_text() + Path(\"web/node_modules/a.js\").read_text() == \"dep a\"\n";
+    story.file(".gitignore", "node_modules/\n__pycache__/\n").file("test_packages.py", needs).file("web/keep", "");
+    story.file("node_modules/dep/index.js", "dep").file("web/node_modules/a.js", " a");
+    story.file("redgreen.toml", &format!("backoff = 0.0\n{settings}"));
+    story.commit("packages");
+    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story
+}
+
+#[test]
+fn installed_packages_come_along() {
+    for settings in ["", "[worktree]\nlink = [\"node_modules\", \"web/node_modules\"]\n"] {
+        let story = with_packages(settings);
+        let before = story.belongings();
+        let said = story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+        assert!(said.stderr.contains("1 passed") && !said.stderr.contains("not in the worktree"), "{}", said.stderr);
+        assert_eq!(story.git(&format!("ls-tree -r --name-only {} node_modules web", story.branch())), "web/keep");
+        assert_eq!(story.belongings(), before);
+        story.redgreen("approve").exits(0);
+        assert!(story.root.join("node_modules/dep/index.js").is_file(), "what was linked is where it was");
+    }
+}
+
+#[test]
+fn packages_that_stay_behind_are_named() {
+    // Whoever has commands for it makes them anew.
+    let story = with_packages("[worktree]\nsetup = [\"true\"]\n");
+    let said = story.redgreen("run --script @kata.toml \"an adder\"");
+    said.says("node_modules of your checkout is not in the worktree").says("worktree.setup");
 }
 
 #[test]

@@ -5,15 +5,15 @@ use std::process::Output;
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED};
 
-/// Runs a command on a terminal of its own, types what standard input says once the question is there, and prints
-/// everything that was on the screen.
+/// Runs a command on a terminal of its own, types the answer to each question that standard input names whenever it is
+/// there, and prints everything that was on the screen.
 const TERMINAL: &str = r#"
-import os, pty, select, sys, time
-answers = sys.stdin.buffer.read()
+import json, os, pty, select, sys, time
+answers = [(question.encode(), answer.encode()) for question, answer in json.load(sys.stdin)]
 pid, screen = pty.fork()
 if pid == 0:
     os.execvp(sys.argv[1], sys.argv[1:])
-shown, end = b"", time.time() + 300
+shown, heard, end = b"", 0, time.time() + 300
 while time.time() < end:
     try:
         if select.select([screen], [], [], 1)[0]:
@@ -23,9 +23,11 @@ while time.time() < end:
             shown += part
     except OSError:
         break
-    if answers and os.environ["WAIT_FOR"].encode() in shown:
-        os.write(screen, answers)
-        answers = b""
+    asked = [(shown.find(question, heard), question, answer) for question, answer in answers]
+    at, question, answer = min((ask for ask in asked if ask[0] >= 0), default=(-1, b"", b""))
+    if at >= 0:
+        heard = at + len(question)
+        os.write(screen, answer)
 sys.stdout.buffer.write(shown)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
@@ -42,17 +44,16 @@ fn story() -> Story {
 }
 
 fn typed(story: &Story, line: &str, answers: &str) -> (Option<i32>, String) {
-    on_a_terminal(story, line, DECIDE, answers)
+    on_a_terminal(story, line, &[(DECIDE, answers)])
 }
 
-/// `redgreen <line>` on a terminal where someone types `answers` once `question` is there.
-pub(super) fn on_a_terminal(story: &Story, line: &str, question: &str, answers: &str) -> (Option<i32>, String) {
-    story.script("terminal.py", TERMINAL);
-    story.script("answers", answers);
+/// `redgreen <line>` on a terminal where someone types the answer to each question.
+pub(super) fn on_a_terminal(story: &Story, line: &str, answers: &[(&str, &str)]) -> (Option<i32>, String) {
+    story.script("terminal.py", TERMINAL).script("answers", &serde_json::to_string(answers).unwrap());
     let redgreen = story.prepare(line);
     let mut terminal = story.command("python3");
     terminal.arg(story.place("terminal.py")).arg(redgreen.get_program()).args(redgreen.get_args());
-    terminal.env("TERM", "xterm").env("WAIT_FOR", question).stdin(std::fs::File::open(story.place("answers")).unwrap());
+    terminal.env("TERM", "xterm").stdin(std::fs::File::open(story.place("answers")).unwrap());
     let Output { status, stdout, .. } = terminal.output().unwrap();
     (status.code(), String::from_utf8_lossy(&stdout).replace("\r\n", "\n"))
 }

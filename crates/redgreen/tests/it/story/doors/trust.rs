@@ -41,7 +41,7 @@ fn at_a_terminal_nothing_runs_before_the_answer() {
         ("\u{3}", 130, "interrupted"),
     ] {
         let before = story.belongings();
-        let (ended, screen) = on_a_terminal(&story, &line, QUESTION, answer);
+        let (ended, screen) = on_a_terminal(&story, &line, &[(QUESTION, answer)]);
         assert_eq!(ended, Some(code), "{answer:?}: {screen}");
         assert!(
             screen.contains("worktree.setup  touch $HOME/set-up") && screen.contains(words),
@@ -51,10 +51,10 @@ fn at_a_terminal_nothing_runs_before_the_answer() {
         assert!(!story.root.join(".git/redgreen/runs").exists() && !story.place("home/set-up").exists(), "{answer:?}");
         story.redgreen("trust --show").exits(0).says("not trusted");
     }
-    let (ended, screen) = on_a_terminal(&story, &line, QUESTION, "yes\n");
+    let (ended, screen) = on_a_terminal(&story, &line, &[(QUESTION, "yes\n")]);
     assert_eq!(ended, Some(3), "{screen}");
     story.redgreen("trust --show").exits(0);
-    let (ended, screen) = on_a_terminal(&story, "abort", QUESTION, "");
+    let (ended, screen) = on_a_terminal(&story, "abort", &[(QUESTION, "")]);
     assert_eq!(ended, Some(0), "{screen}");
     assert!(!screen.contains(QUESTION), "what was agreed to is remembered: {screen}");
 }
@@ -62,7 +62,7 @@ fn at_a_terminal_nothing_runs_before_the_answer() {
 #[test]
 fn ctrl_c_at_the_question_at_the_end_leaves_the_run_waiting() {
     let story = design();
-    let (ended, screen) = on_a_terminal(&story, RUN_DESIGN, "decides later] ", "\u{3}");
+    let (ended, screen) = on_a_terminal(&story, RUN_DESIGN, &[("decides later] ", "\u{3}")]);
     assert_eq!(ended, Some(130), "{screen}");
     story.redgreen("status").exits(0).says("waiting for a human");
 }

@@ -1,0 +1,140 @@
+//! What a fresh worktree needs that git does not hold: files the settings name, the packages that the user has installed,
+//! what set-up commands make.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::Engine;
+use super::turning::{agent_environment, last_lines, write};
+use crate::config;
+use crate::failure::Failure;
+use crate::git::Worktree;
+use crate::process::Limits;
+use crate::trial;
+
+const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
+/// Stands beside the private index: folders of packages that the worktree has as links, a line each.
+const LINKED: &str = "linked";
+
+impl Engine<'_> {
+    /// The worktree, once it is settled which packages of the user's checkout it will have: all that git ignores, unless
+    /// the settings say how to come by them. They are links, which an agent behind a fence cannot write through. Settled
+    /// once, as the rules of what does not count are: an agent has no say in it.
+    pub(super) fn choose_packages(&self, worktree: &Worktree, tree: &str) -> Result<Worktree> {
+        if worktree.private.join(LINKED).exists() {
+            return Ok(worktree.clone());
+        }
+        let (git, settings) = (&self.project.git, &self.project.file.worktree);
+        let mut chosen = Vec::new();
+        if settings.setup.is_empty() {
+            for place in trial::package_folders(git, &git.root, tree)? {
+                let is_named = settings.copy.iter().chain(&settings.link).any(|named| place.starts_with(named));
+                if let Some(name) = place.to_str().filter(|_| !is_named)
+                    && git.is_ignored(&place)?
+                {
+                    chosen.push(name.to_owned());
+                }
+            }
+        }
+        write(&worktree.private, LINKED, chosen.join("\n").as_bytes())?;
+        Ok(self.worktree())
+    }
+
+    /// What was brought from the user's checkout, as rules of what does not count. A rule of the user's that ends with
+    /// a slash is about a folder, and would not know the link to it.
+    pub(super) fn brought(&self, private: &Path) -> Vec<String> {
+        let settings = &self.project.file.worktree;
+        let named = settings.copy.iter().chain(&settings.link).cloned();
+        named.chain(linked(private)).map(|path| format!("/{}", path.display())).collect()
+    }
+
+    /// A worktree has only what git holds; the rest is copied, linked or made.
+    pub(super) fn set_up(&self, worktree: &Worktree) -> Result<()> {
+        let settings = &self.project.file.worktree;
+        let linked = linked(&worktree.private);
+        for (paths, link) in [(&settings.copy, false), (&settings.link, true), (&linked, true)] {
+            for path in paths {
+                bring(&self.project.git.root, &worktree.path, path, link)?;
+            }
+        }
+        let wall = Duration::from_millis(self.state.run.policy.setup_timeout_ms);
+        for line in &settings.setup {
+            let limits = Limits { wall, output_bytes_max: SETUP_OUTPUT_BYTES_MAX };
+            let mut program = config::setup_program(line, &worktree.path);
+            for (name, value) in agent_environment(self.project, &self.folder.id) {
+                program = program.env(name, value);
+            }
+            let output = program.output(limits, &self.project.stop)?;
+            if !output.success() {
+                let said = output.stderr_text() + &output.stdout_text();
+                return Err(Failure::environment(format!("the set-up command `{line}` failed ({})", output.exit))
+                    .evidence(last_lines(&said))
+                    .next(format!("correct worktree.setup in {}, then: redgreen resume", config::FILE))
+                    .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Packages that the user installed and a worktree does not have.
+    pub(super) fn left_behind(&self, worktree: &Worktree) -> Vec<String> {
+        let is_missed = |name: &&&str| self.project.git.root.join(name).is_dir() && !worktree.path.join(name).exists();
+        let tell = |name: &&str| {
+            let file = config::FILE;
+            format!(
+                "{name} of your checkout is not in the worktree; if tests need it, have worktree.setup in {file} make it there, \
+                 or name it in worktree.link"
+            )
+        };
+        trial::FOLDERS.iter().filter(is_missed).map(tell).collect()
+    }
+}
+
+fn linked(private: &Path) -> Vec<PathBuf> {
+    // A worktree that never came to be has none.
+    let said = fs::read_to_string(private.join(LINKED)).unwrap_or_default();
+    said.lines().map(PathBuf::from).collect()
+}
+
+/// Copies or links one path of the user's checkout; one that is not there is not missed.
+fn bring(from: &Path, to: &Path, path: &Path, link: bool) -> Result<()> {
+    let inside = path.is_relative() && !path.components().any(|part| part == std::path::Component::ParentDir);
+    if !inside {
+        return Err(Failure::usage(format!("{} in worktree.copy or worktree.link leaves the project", path.display()))
+            .next(format!("name paths relative to the project in {}", config::FILE))
+            .into());
+    }
+    let (source, target) = (from.join(path), to.join(path));
+    if !source.exists() || target.exists() {
+        return Ok(());
+    }
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+    }
+    if link {
+        return std::os::unix::fs::symlink(&source, &target).with_context(|| format!("link {}", target.display()));
+    }
+    copy(&source, &target)
+}
+
+fn copy(source: &Path, target: &Path) -> Result<()> {
+    let act = || format!("copy {}", source.display());
+    let facts = fs::symlink_metadata(source).with_context(act)?;
+    if facts.is_symlink() {
+        let to = fs::read_link(source).with_context(act)?;
+        return std::os::unix::fs::symlink(to, target).with_context(act);
+    }
+    if facts.is_dir() {
+        fs::create_dir_all(target).with_context(act)?;
+        for entry in fs::read_dir(source).with_context(act)? {
+            let entry = entry.with_context(act)?;
+            copy(&entry.path(), &target.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    fs::copy(source, target).with_context(act)?;
+    Ok(())
+}
