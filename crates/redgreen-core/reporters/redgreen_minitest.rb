@@ -23,14 +23,19 @@ module RedgreenMinitest
     one ? all.select { |id| id == one } : all
   end
 
-  # One file that cannot be loaded does not keep the others from being run.
+  # One file that cannot be loaded does not keep the others from being run, and the run is none that passed.
   def self.load_file(file)
     require File.expand_path(file)
   rescue SignalException
     raise
   rescue Exception => e
+    @broken = true
     place = e.is_a?(SyntaxError) ? e.message : (e.backtrace || []).find { |line| line.start_with?(File.expand_path(file)) }
     emit(event: 'load-error', file: file, line: place.to_s[/\.rb:(\d+)/, 1]&.to_i, exception: e.class.name, message: e.message)
+  end
+
+  def self.broken?
+    @broken
   end
 
   class Reporter < Minitest::AbstractReporter
@@ -67,7 +72,7 @@ module RedgreenMinitest
     end
 
     def passed?
-      true
+      !RedgreenMinitest.broken?
     end
   end
 end

@@ -27,7 +27,9 @@ const REASONS_MAX: usize = 12;
 /// Rules on a candidate of RED, GREEN or REFACTOR. The plan is ruled on by `test_list`; nothing is left to rule on when
 /// the run is complete.
 pub fn judge(phase: Phase, evidence: Evidence<'_>) -> Verdict {
-    if evidence.after.outcome == Outcome::UsageError || evidence.after.exit == Exit::NotStarted {
+    // Where a build of its own comes first, what does not compile is never started.
+    let is_built = evidence.after.outcome != Outcome::DidNotCompile || evidence.after.load_errors.is_empty();
+    if evidence.after.outcome == Outcome::UsageError || evidence.after.exit == Exit::NotStarted && is_built {
         let said = evidence.after.output_tail.lines().last().unwrap_or("nothing").trim();
         return Verdict::undecided(Reason::new(
             Code::RunnerBroken,

@@ -9,6 +9,9 @@ use crate::syntax::{self, Import, Language, Project};
 /// Modules that are replaced; a test that uses more is not about one feature.
 const MODULES_MAX: usize = 40;
 
+/// What a module that is required, and not written yet, will be like.
+const EMPTY_COMMON_JS: &str = "module.exports = {};\n";
+
 const IMPORTED: &str = "the new tests, with code that does nothing";
 /// Nothing is imported; the tests may start the program instead.
 pub(super) const EVERYTHING: &str = "the new tests, with a program that does nothing";
@@ -18,13 +21,14 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
     let project = Project { paths: material.paths, packages: material.packages };
     let mut waiting: Vec<String> = tests.to_vec();
     let mut read: Vec<String> = Vec::new();
-    let mut used: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut used: BTreeMap<String, (Vec<String>, bool)> = BTreeMap::new();
     while let Some(file) = waiting.pop() {
         if read.contains(&file) || read.len() > MODULES_MAX {
             continue;
         }
         let source = (material.now)(&file).unwrap_or_default();
         let language = Language::of_path(&file);
+        let requires = language.is_script() && source.contains("require(") && !has_import(&source);
         for import in syntax::imports(language, &source) {
             let mut paths = syntax::resolve(language, &file, &import, project);
             if paths.is_empty() {
@@ -37,7 +41,9 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
                 if is_test(material, &path) {
                     waiting.push(path);
                 } else {
-                    used.entry(path).or_default().extend(import.names.iter().cloned());
+                    let (names, required) = used.entry(path).or_default();
+                    names.extend(import.names.iter().cloned());
+                    *required |= requires;
                 }
             }
         }
@@ -47,8 +53,8 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
         return (everything(material, tests), EVERYTHING);
     }
     let mut all = Vec::new();
-    for (path, names) in used.into_iter().take(MODULES_MAX) {
-        let existing = (material.now)(&path);
+    for (path, (names, required)) in used.into_iter().take(MODULES_MAX) {
+        let existing = (material.now)(&path).or_else(|| required.then(|| EMPTY_COMMON_JS.to_owned()));
         let Some(text) = syntax::inert_stub(Language::of_path(&path), &path, &names, existing.as_deref()) else {
             // With one module left as it is, the others prove nothing.
             return (Vec::new(), IMPORTED);
@@ -56,6 +62,11 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
         all.push((path, text));
     }
     (all, IMPORTED)
+}
+
+/// Whether a script takes part in modules of today; then what it requires may be one of them, too.
+fn has_import(source: &str) -> bool {
+    source.lines().any(|line| line.starts_with("import ") || line.starts_with("export "))
 }
 
 /// All the code there is, where it is of the tests' own language; each says when it is loaded.

@@ -208,6 +208,18 @@ fn results_belong_to_items() {
 }
 
 #[test]
+fn a_stand_in_can_be_loaded_as_the_test_loads_the_module() {
+    for (source, expected) in [
+        ("const { f } = require(\"../src/a.js\");", "module.exports.f"),
+        ("import { f } from \"../src/a.js\";", "export const f"),
+    ] {
+        let scene = Scene { now: &[("tests/a.test.js", source)], ..Scene::default() };
+        let texts = scene.ask(Phase::Red, |material| stand_in::stand_ins(material, &["tests/a.test.js".to_owned()]).0);
+        assert!(texts.len() == 1 && texts[0].1.contains(expected), "{source}: {texts:?}");
+    }
+}
+
+#[test]
 fn stand_ins_are_put_where_a_module_will_be() {
     const NONE: &[&str] = &[];
     const FLAT: &[&str] = &["shop/__init__.py"];

@@ -336,6 +336,8 @@ const REFUSED: &[Row] = &[
     Row(Red, "module+vendor", "+a", "+a -n", "refused change.submodule"),
     Row(Red, OLD_PY, "+a", "usage exit=4", "undecided runner.broken"),
     Row(Green, "", "+a", "unstarted", "undecided runner.broken"),
+    Row(Red, "test+tests/new.cpp", "+a", "unstarted load:tests/new.cpp", "accepted red.missing_symbol"),
+    Row(Green, "impl~add.h", "+a", "unstarted syntax:add.h", "refused green.does_not_compile"),
     Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a -n", "refused green.still_failing"),
     Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a ~n", "refused green.still_failing"),
     Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a +n -m", "refused green.still_failing"),

@@ -13,6 +13,7 @@ mod doctor;
 mod doors;
 mod examples;
 mod fingerprint;
+mod frameworks;
 mod judge;
 mod kill;
 mod many;
