@@ -95,6 +95,16 @@ impl Team {
         std::iter::once(self.usual.name()).chain(special).collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether a fence keeps all of them from what is the user's.
+    pub fn is_held(&self) -> Result<bool> {
+        for agent in std::iter::once(&self.usual).chain(self.special.values()) {
+            if agent.reaches_refs()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The script that is kept with a run, if one is played.
     pub fn script(&self) -> Option<&script::Script> {
         std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {

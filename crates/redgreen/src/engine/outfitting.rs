@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use super::Engine;
 use super::turning::{agent_environment, last_lines, write};
+use crate::agent::Team;
 use crate::config;
 use crate::failure::Failure;
 use crate::git::Worktree;
@@ -21,7 +22,7 @@ const LINKED: &str = "linked";
 
 impl Engine<'_> {
     /// The worktree, once it is settled which packages of the user's checkout it will have: all that git ignores, unless
-    /// the settings say how to come by them. They are links, which an agent behind a fence cannot write through. Settled
+    /// the settings say how to come by them. Settled
     /// once, as the rules of what does not count are: an agent has no say in it.
     pub(super) fn choose_packages(&self, worktree: &Worktree, tree: &str) -> Result<Worktree> {
         if worktree.private.join(LINKED).exists() {
@@ -55,7 +56,7 @@ impl Engine<'_> {
     pub(super) fn set_up(&self, worktree: &Worktree) -> Result<()> {
         let settings = &self.project.file.worktree;
         let linked = linked(&worktree.private);
-        for (paths, link) in [(&settings.copy, false), (&settings.link, true), (&linked, true)] {
+        for (paths, link) in [(&settings.copy, false), (&settings.link, true), (&linked, self.is_held()?)] {
             for path in paths {
                 bring(&self.project.git.root, &worktree.path, path, link)?;
             }
@@ -77,6 +78,11 @@ impl Engine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a fence keeps every agent from writing through a link into the user's checkout.
+    fn is_held(&self) -> Result<bool> {
+        self.team.as_ref().map_or(Ok(false), Team::is_held)
     }
 
     /// Packages that the user installed and a worktree does not have.

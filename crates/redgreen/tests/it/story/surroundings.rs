@@ -185,6 +185,16 @@ fn installed_packages_come_along() {
 }
 
 #[test]
+fn an_agent_without_a_fence_has_packages_of_its_own() {
+    let story = with_packages("");
+    let before = story.belongings();
+    let spoil = "\n[[red]]\ndo = [{ shell = \"rm -rf node_modules/dep; echo x > web/node_modules/a.js\" }]\n";
+    story.script("kata.toml", &[PLAN, spoil].concat());
+    story.redgreen("run --script @kata.toml \"an adder\"");
+    assert_eq!(story.belongings(), before);
+}
+
+#[test]
 fn packages_that_stay_behind_are_named() {
     // Whoever has commands for it makes them anew.
     let story = with_packages("[worktree]\nsetup = [\"true\"]\n");
