@@ -3,7 +3,8 @@
 //! The JSON comes on stdout, which the tests share: a test can print a line that looks like a result. So libtest is
 //! also asked for a log file at a path of its own, and a result counts only if both say the same.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 
@@ -15,6 +16,7 @@ const EVENT: &str = "{ \"type\": ";
 /// How the text of a panic begins.
 pub const PANICKED: &str = "panicked at ";
 const SUITE_STARTED: &[u8] = b"{ \"type\": \"suite\", \"event\": \"started\"";
+const TEST_STARTED: &[u8] = b"{ \"type\": \"test\", \"event\": \"started\"";
 
 /// One binary's results.
 #[derive(Debug, Default)]
@@ -123,9 +125,10 @@ pub fn without_harness(prefix: &str, exit: Exit) -> Binary {
 }
 
 fn read(seen: Seen<'_>) -> Binary {
-    let mut results: HashMap<String, Test> = HashMap::new();
+    let mut tests: Vec<Test> = Vec::new();
     let (mut planned, mut opened, mut closed) = (0_usize, 0, 0);
-    for line in seen.stdout.split(|&byte| byte == b'\n') {
+    let lines = || seen.stdout.split(|&byte| byte == b'\n');
+    for line in lines().filter(|line| !line.starts_with(TEST_STARTED)) {
         let Some(event) = event_in(line) else { continue };
         match (event.kind.as_str(), event.event.as_deref()) {
             ("suite", Some("started")) => {
@@ -133,19 +136,20 @@ fn read(seen: Seen<'_>) -> Binary {
                 planned = planned.saturating_add(event.test_count.unwrap_or_default());
             }
             ("suite", Some(_)) => closed += 1,
-            ("test", Some(word)) => {
-                if let Some(test) = result(word, &event) {
-                    note(&mut results, test);
-                }
-            }
+            ("test", Some(word)) => tests.extend(result(word, &event)),
             _ => {}
         }
     }
-    let unfinished = if seen.exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
     let mut binary = Binary { exit: seen.exit, ..Binary::default() };
     binary.finished = opened > 0 && opened == closed && !seen.cut;
-    binary.tests = results.into_values().collect();
-    binary.tests.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+    binary.tests = one_each(tests);
+    // Where every test has its result, that they were started is no news: half of a long report need not be read.
+    if binary.tests.len() != planned {
+        let started = lines().filter(|line| line.starts_with(TEST_STARTED)).filter_map(event_in);
+        binary.tests.extend(started.filter_map(|event| result("started", &event)));
+        binary.tests = one_each(binary.tests);
+    }
+    let unfinished = if seen.exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
     for test in binary.tests.iter_mut().filter(|test| test.status == Status::NotRun) {
         test.status = unfinished;
     }
@@ -156,7 +160,8 @@ fn read(seen: Seen<'_>) -> Binary {
 }
 
 fn event_in(line: &[u8]) -> Option<Event> {
-    let text = String::from_utf8_lossy(line);
+    // Most lines are whole; looking for what is to be replaced costs more than asking whether anything is.
+    let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     let event = if text.starts_with(EVENT) { &text } else { text.get(text.find(EVENT)?..)? };
     // The first value only: another test's output may follow on the same line.
     serde_json::Deserializer::from_str(event).into_iter().next()?.ok()
@@ -182,19 +187,12 @@ fn result(word: &str, event: &Event) -> Option<Test> {
     Some(test)
 }
 
-/// A result replaces "started"; of two results the worse one holds.
-fn note(results: &mut HashMap<String, Test>, test: Test) {
-    match results.get_mut(&test.id) {
-        Some(known) => {
-            let is_result = test.status != Status::NotRun;
-            if is_result && (known.status == Status::NotRun || test.status > known.status) {
-                *known = test;
-            }
-        }
-        None => {
-            results.insert(test.id.clone(), test);
-        }
-    }
+/// The tests in the order of their names. A result replaces "started"; of two results the worse one holds.
+fn one_each(mut tests: Vec<Test>) -> Vec<Test> {
+    let rank = |test: &Test| (test.status != Status::NotRun, test.status);
+    tests.sort_by(|one, other| one.id.cmp(&other.id).then_with(|| rank(other).cmp(&rank(one))));
+    tests.dedup_by(|later, kept| later.id == kept.id);
+    tests
 }
 
 /// Takes place and message from the text of a panic: `thread 'x' panicked at tests/calc.rs:10:5:` and what follows.
@@ -226,19 +224,26 @@ fn without_line(name: &str) -> (String, u32) {
 
 /// libtest's log file: `ok NAME <0.000s>`, `failed NAME <0.000s>`, `ignored NAME`, `ignored: WHY NAME`.
 struct Log<'a> {
-    results: HashSet<(&'a str, &'a str)>,
+    results: HashMap<&'a str, Logged>,
     ignored: Vec<&'a str>,
+}
+
+/// What the log says of one name.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Logged {
+    Ok,
+    Failed,
+    Both,
 }
 
 impl<'a> Log<'a> {
     fn read(log: &'a [u8]) -> Self {
-        let mut read = Log { results: HashSet::new(), ignored: Vec::new() };
+        let mut read = Log { results: HashMap::new(), ignored: Vec::new() };
         for line in std::str::from_utf8(log).unwrap_or_default().lines() {
             let line = line.rsplit_once(" <").filter(|(_, time)| time.ends_with("s>")).map_or(line, |(rest, _)| rest);
             match line.split_once(' ') {
-                Some((word @ ("ok" | "failed"), name)) => {
-                    read.results.insert((word, name));
-                }
+                Some(("ok", name)) => read.note(name, Logged::Ok),
+                Some(("failed", name)) => read.note(name, Logged::Failed),
                 Some(("ignored" | "ignored:", rest)) => read.ignored.push(rest),
                 Some(_) | None => {}
             }
@@ -246,15 +251,21 @@ impl<'a> Log<'a> {
         read
     }
 
+    fn note(&mut self, name: &'a str, said: Logged) {
+        let known = self.results.entry(name).or_insert(said);
+        if *known != said {
+            *known = Logged::Both;
+        }
+    }
+
     /// Whether the log says the same of a test; one that never ended is in no log.
     fn agrees(&self, test: &Test) -> bool {
-        let ok = self.results.contains(&("ok", test.id.as_str()));
-        let failed = self.results.contains(&("failed", test.id.as_str()));
+        let said = self.results.get(test.id.as_str()).copied();
         match test.status {
-            Status::Passed => ok && !failed,
-            Status::Failed => failed && !ok,
-            Status::Skipped => self.ignored.iter().any(|rest| rest.ends_with(test.id.as_str())) && !ok && !failed,
-            Status::Crashed | Status::TimedOut => !ok && !failed,
+            Status::Passed => said == Some(Logged::Ok),
+            Status::Failed => said == Some(Logged::Failed),
+            Status::Skipped => said.is_none() && self.ignored.iter().any(|rest| rest.ends_with(test.id.as_str())),
+            Status::Crashed | Status::TimedOut => said.is_none(),
             Status::Xfailed | Status::Todo | Status::NotRun | Status::Flaky | Status::Xpassed | Status::Errored => {
                 false
             }
