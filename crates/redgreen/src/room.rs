@@ -8,6 +8,7 @@ mod dependencies;
 mod editable;
 mod layout;
 mod manifest;
+mod mirror;
 mod tools;
 
 use std::ffi::{OsStr, OsString};
@@ -25,8 +26,9 @@ use crate::process::{Limits, Program, Stop};
 use crate::sandbox::{Bound, Fence, Fenced, Network, Sandbox};
 
 pub use compose::{Configuration, Dropped, Why};
-pub use dependencies::{Dependencies, DependencyChange, DependencyFolder, How};
+pub use dependencies::{Dependencies, DependencyChange, DependencyFolder, How, is_scribbled_in};
 pub use editable::editable;
+pub use mirror::mirror;
 pub use tools::{Search, Tool, Tools};
 
 use compose::Overlay;
@@ -297,6 +299,7 @@ impl Room {
             false => Vec::new(),
         };
         shown.extend(present().map(|folder| folder.from.clone()));
+        shown.extend(present().flat_map(DependencyFolder::originals));
         Fence {
             writable,
             hidden: around.hidden.clone(),
@@ -348,11 +351,7 @@ impl Room {
             if folder.from.is_file() {
                 fs::copy(&folder.from, &place).with_context(act)?;
             } else if folder.is_scribbled_in() {
-                fs::create_dir(&place).with_context(act)?;
-                for entry in fs::read_dir(&folder.from).with_context(act)? {
-                    let entry = entry.with_context(act)?;
-                    symlink(entry.path(), place.join(entry.file_name())).with_context(act)?;
-                }
+                mirror(&folder.from, &place, below).with_context(act)?;
             } else if sandbox.binds() {
                 fs::create_dir(&place).with_context(act)?;
             } else {

@@ -14,16 +14,16 @@ use crate::config;
 use crate::failure::Failure;
 use crate::git::Worktree;
 use crate::process::Limits;
-use crate::trial;
+use crate::{room, trial};
 
 const SETUP_OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// Stands beside the private index: folders of packages that the worktree has as links, a line each.
+/// Stands beside the private index: folders of packages that the worktree has as links or of links, a line each.
 const LINKED: &str = "linked";
 
 impl Engine<'_> {
     /// The worktree, once it is settled which packages of the user's checkout it will have: all that git ignores, unless
-    /// the settings say how to come by them. Settled
-    /// once, as the rules of what does not count are: an agent has no say in it.
+    /// the settings say how to come by them. Settled once, as the rules of what does not count are: an agent has no say
+    /// in it.
     pub(super) fn choose_packages(&self, worktree: &Worktree, tree: &str) -> Result<Worktree> {
         if worktree.private.join(LINKED).exists() {
             return Ok(worktree.clone());
@@ -119,6 +119,10 @@ fn bring(from: &Path, to: &Path, path: &Path, link: bool) -> Result<()> {
     }
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+    }
+    if link && room::is_scribbled_in(path) {
+        let source = source.canonicalize().with_context(|| format!("look at {}", source.display()))?;
+        return room::mirror(&source, &target, path);
     }
     if link {
         return std::os::unix::fs::symlink(&source, &target).with_context(|| format!("link {}", target.display()));

@@ -3,7 +3,7 @@
 //! Files are compared by their bytes: to install the same packages again changes every time that the file system knows,
 //! and nothing else. Bytes that were read are not read again while the file system says that nobody touched the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::manifest::hex;
+use super::mirror;
 
 /// More than this is not a folder of packages.
 const FILES_MAX: usize = 2_000_000;
@@ -57,9 +58,14 @@ impl DependencyFolder {
         self.place.as_deref().unwrap_or(&self.from)
     }
 
-    /// Whether tools keep files of their own in it: then it is a folder of the room with links to the packages.
+    /// Whether tools keep files of their own in it: then it is a mirror in the room.
     pub(super) fn is_scribbled_in(&self) -> bool {
-        self.place.as_ref().is_some_and(|place| place.ends_with("node_modules"))
+        self.place.as_deref().is_some_and(is_scribbled_in)
+    }
+
+    /// Where the packages are, if this is a mirror of them.
+    pub(super) fn originals(&self) -> BTreeSet<PathBuf> {
+        self.place.as_deref().map(|place| mirror::originals(&self.from, place)).unwrap_or_default()
     }
 }
 
@@ -252,7 +258,7 @@ impl Look<'_> {
         };
         for entry in entries {
             let entry = entry?;
-            if is_one_of(LITTER, &entry.file_name()) || is_one_of(NOTES, &entry.file_name()) {
+            if is_litter(&entry.file_name()) || is_one_of(NOTES, &entry.file_name()) {
                 continue;
             }
             if entry.file_type()?.is_dir() {
@@ -266,11 +272,14 @@ impl Look<'_> {
 
     fn file(&mut self, path: &Path, name: &Path) -> Result<()> {
         ensure!(self.seen.len() < FILES_MAX, "more than {FILES_MAX} files");
-        // Of the entry itself: a link is not followed.
+        // Of the entry itself: a link is not followed, except where the folder is a mirror of another.
         let facts = match path.symlink_metadata() {
             Err(error) if is_gone(&error) => return Ok(()),
             facts => facts?,
         };
+        if let Some(original) = facts.is_symlink().then(|| mirror::original(path, name)).flatten() {
+            return if original.is_dir() { self.folder(&original, name) } else { self.file(&original, name) };
+        }
         let unread = Stamp {
             mode: facts.mode(),
             size: facts.size(),
@@ -317,6 +326,15 @@ fn runs_early(path: &Path) -> bool {
     is_one_of(SHIM_FOLDERS, folder)
         || is_one_of(EARLY_FILES, name)
         || path.extension().is_some_and(|end| end == PATH_FILE)
+}
+
+/// Whether tools keep files of their own in a folder of packages.
+pub fn is_scribbled_in(place: &Path) -> bool {
+    place.ends_with(PACKAGES)
+}
+
+pub(super) fn is_litter(name: &OsStr) -> bool {
+    is_one_of(LITTER, name)
 }
 
 fn is_one_of(names: &[&str], name: &OsStr) -> bool {

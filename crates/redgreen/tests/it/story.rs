@@ -29,6 +29,7 @@ mod terminal;
 mod test;
 mod unruly;
 mod verbs;
+mod workspaces;
 
 pub(crate) use crash::is_fast;
 
