@@ -217,7 +217,7 @@ impl Desk {
             }
         }
         ops::trust::check(root, environment)?;
-        Ok(project)
+        ops::with_packages(project)
     }
 
     /// Asks until it is understood; Enter and the end of input are no agreement.

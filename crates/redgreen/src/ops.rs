@@ -42,6 +42,7 @@ use crate::failure::{Code, Failure};
 use crate::git::Git;
 use crate::journal::{self, KillAt, RunFolder, Store};
 use crate::process::Stop;
+use crate::runner;
 
 /// How a run is begun.
 pub const BEGIN: &str = "redgreen run \"<what to build>\"";
@@ -61,6 +62,13 @@ pub fn open(start: &Path, environment: Environment, stop: &Stop) -> Result<Proje
     let workshop = Project::workshop(&worktree_root(&file, &environment)?, &git);
     let store = Store::new(&git.common_dir);
     Ok(Project { git, store, file, environment, workshop, stop: stop.clone() })
+}
+
+/// The same for a verb that runs tests, once the user has agreed to that: it is known where the packages of Python are.
+pub fn with_packages(mut project: Project) -> Result<Project> {
+    let (root, stop) = (&project.git.root, &project.stop);
+    project.environment.virtual_env = runner::python::environment(root, &project.environment, stop)?;
+    Ok(project)
 }
 
 impl Stopped {

@@ -5,6 +5,7 @@
 mod cargo;
 mod facts;
 mod invocation;
+pub mod python;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -316,7 +317,7 @@ impl Run<'_> {
             root: text(self.workdir)?,
             scratch: text(self.scratch)?,
             tools: facts::tools(found.row.tools, self.place, self.workdir, self.settings),
-            imports: facts::imports(self.place),
+            imports: facts::imports(self.place, self.settings),
         };
         let invoked = match (&found.row.how, &found.command) {
             (How::Cargo, _) => return cargo::run(self, selection),

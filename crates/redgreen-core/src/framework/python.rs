@@ -8,7 +8,7 @@ use crate::report::{LoadError, LoadErrorKind};
 
 /// In the order of choice: the project's own environment, the active one, then what PATH has.
 pub(super) const TOOLS: &[&str] =
-    &[".venv/bin/python", "venv/bin/python", "uv", "poetry", "$VIRTUAL_ENV/bin/python", "python3", "python"];
+    &[".venv/bin/python", "venv/bin/python", "uv", "$VIRTUAL_ENV/bin/python", "poetry", "python3", "python"];
 
 /// Where both of our reporters write.
 pub(super) const STREAM: &str = "stream.jsonl";
@@ -22,17 +22,22 @@ const SYNTAX: &[&str] = &["SyntaxError", "IndentationError", "TabError"];
 const MISSING_SYMBOL: &[&str] = &["ImportError", "ModuleNotFoundError", "NameError", "AttributeError"];
 
 /// The interpreter that runs the project. A lock file's tool comes after an environment in the tree: the environment is
-/// what that tool made, and the tool may want the network first.
+/// what that tool made, and the tool may want the network first. Poetry would take the active environment itself.
 pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
     if let Some(python) = facts.first_tool(&[".venv/bin/python", "venv/bin/python"]) {
         return Ok(Call::new([python]));
     }
-    for (lock, tool) in [("uv.lock", "uv"), ("poetry.lock", "poetry")] {
-        if let Some(tool) = facts.tool(tool).filter(|_| facts.folder.has(lock)) {
-            return Ok(Call::new([tool, "run", "python"]));
-        }
+    let managed = |lock: &str, tool: &str| facts.tool(tool).filter(|_| facts.folder.has(lock));
+    if let Some(uv) = managed("uv.lock", "uv") {
+        return Ok(Call::new([uv, "run", "python"]));
     }
-    match facts.first_tool(&["$VIRTUAL_ENV/bin/python", "python3", "python"]) {
+    if let Some(python) = facts.tool("$VIRTUAL_ENV/bin/python") {
+        return Ok(Call::new([python]));
+    }
+    if let Some(poetry) = managed("poetry.lock", "poetry") {
+        return Ok(Call::new([poetry, "run", "python"]));
+    }
+    match facts.first_tool(&["python3", "python"]) {
         Some(python) => Ok(Call::new([python])),
         None => Err(Unable::Missing(Missing {
             what: format!("no python found to run {runner} with"),

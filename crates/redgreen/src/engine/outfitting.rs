@@ -65,7 +65,7 @@ impl Engine<'_> {
         for line in &settings.setup {
             let limits = Limits { wall, output_bytes_max: SETUP_OUTPUT_BYTES_MAX };
             let mut program = config::setup_program(line, &worktree.path);
-            for (name, value) in agent_environment(self.project, &self.folder.id) {
+            for (name, value) in agent_environment(self.project, &self.folder.id, &worktree.path)? {
                 program = program.env(name, value);
             }
             let output = program.output(limits, &self.project.stop)?;

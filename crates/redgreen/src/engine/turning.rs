@@ -3,7 +3,8 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -18,6 +19,8 @@ use crate::agent::{Orders, Taken};
 use crate::failure::Failure;
 use crate::git::{RefEdit, Swap, Worktree};
 use crate::process::kill_marked;
+use crate::room::editable;
+use crate::runner::python;
 use crate::trial;
 
 /// What is kept of a set-up command's output, for the error message.
@@ -80,7 +83,7 @@ impl Engine<'_> {
         let mut orders = Orders {
             assignment,
             worktree: &worktree.path,
-            env: &agent_environment(self.project, &self.folder.id),
+            env: &agent_environment(self.project, &self.folder.id, &worktree.path)?,
             time_limit: time,
             allowance: self.state.run.policy.budget.left_after(&self.state.spent),
             desk: &desk,
@@ -225,10 +228,22 @@ impl Engine<'_> {
     }
 }
 
-/// Agents build in a folder of their own: what they leave there is never used for a verdict.
-pub(super) fn agent_environment(project: &Project, run: &str) -> Vec<(String, String)> {
+/// What an agent's commands are told. They build in a folder of their own: what they leave there is never used for a
+/// verdict.
+pub(super) fn agent_environment(project: &Project, run: &str, worktree: &Path) -> Result<Vec<(String, String)>> {
     let target = project.workshop.join("cargo-target-agents");
-    vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string()), (RUN_MARK.to_owned(), run.to_owned())]
+    let mut told =
+        vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string()), (RUN_MARK.to_owned(), run.to_owned())];
+    let (root, python) = (&project.git.root, &project.environment.virtual_env);
+    told.extend(python.iter().map(|folder| ("VIRTUAL_ENV".to_owned(), folder.display().to_string())));
+    // What is installed as editable leads to the user's checkout, and the agent is to see its own work.
+    let environments: Vec<PathBuf> = python.iter().cloned().chain([root.join(".venv"), root.join("venv")]).collect();
+    let own: Vec<PathBuf> = editable(&environments, from_ref(root)).iter().map(|below| worktree.join(below)).collect();
+    if !own.is_empty() {
+        let path = std::env::join_paths(own).context("tell where Python imports from")?;
+        told.push((python::PATH.to_owned(), path.to_string_lossy().into_owned()));
+    }
+    Ok(told)
 }
 
 /// The last lines of an output, as evidence.

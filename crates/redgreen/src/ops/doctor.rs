@@ -85,7 +85,7 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
             let settings = Settings {
                 timeout: Duration::from_millis(policy.red_timeout_ms),
                 cargo_target_dir: None,
-                virtual_env: environment.virtual_env.clone(),
+                virtual_env: runner::python::environment(&root, environment, stop)?,
                 path: environment.path.clone(),
                 // Whoever only looks leaves nothing lying about.
                 variables: vec![("PYTHONDONTWRITEBYTECODE".into(), "1".into())],

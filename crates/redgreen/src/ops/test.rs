@@ -83,7 +83,7 @@ pub fn open(start: &Path, environment: &Environment, timeout: Duration, stop: &S
     let settings = Settings {
         timeout,
         cargo_target_dir: None,
-        virtual_env: environment.virtual_env.clone(),
+        virtual_env: runner::python::environment(&root, environment, stop)?,
         path: environment.path.clone(),
         variables: Vec::new(),
     };

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use redgreen_core::framework::FRAMEWORKS;
 use redgreen_core::framework::facts::{ACTIVE_ENVIRONMENT, Folder, LISTED_FOLDERS, MANIFESTS};
 
-use super::{Place, Settings};
+use super::{Place, Settings, python};
 
 /// A file larger than this is not read for detection.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
@@ -133,14 +133,22 @@ pub(super) fn tools(names: &[&str], place: Place<'_>, folder: &Path, settings: &
     names.iter().filter_map(found).collect()
 }
 
-/// The folders of a room that stand for those an environment leads to; elsewhere it leads to the right ones by itself.
-pub(super) fn imports(place: Place<'_>) -> Vec<String> {
+/// The folders that stand for those an environment leads to: of a room its own, elsewhere what the tests are told.
+pub(super) fn imports(place: Place<'_>, settings: &Settings) -> Vec<String> {
     match place {
-        Place::Open(_) | Place::Fenced(_) => Vec::new(),
-        Place::Room(room, _) => {
-            room.imports().into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
-        }
+        Place::Open(_) | Place::Fenced(_) => texts(
+            settings
+                .variables
+                .iter()
+                .filter(|(name, _)| name == python::PATH)
+                .flat_map(|(_, value)| std::env::split_paths(value)),
+        ),
+        Place::Room(room, _) => texts(room.imports()),
     }
+}
+
+fn texts(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
+    paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
 }
 
 /// The folder and those above it, up to the project's root.
@@ -150,4 +158,21 @@ fn above<'a>(project: &'a Path, folder: &'a Path) -> impl Iterator<Item = &'a Pa
 
 fn on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     std::env::split_paths(path?).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_tests_import_from_where_they_are_told_to() {
+        let settings = Settings {
+            timeout: std::time::Duration::ZERO,
+            cargo_target_dir: None,
+            virtual_env: None,
+            path: None,
+            variables: vec![("OTHER".into(), "/x".into()), ("PYTHONPATH".into(), "/w/src:/w/lib".into())],
+        };
+        assert_eq!(imports(Place::Open(Path::new("/w")), &settings), ["/w/src", "/w/lib"]);
+    }
 }

@@ -18,6 +18,7 @@ mod judge;
 mod kill;
 mod many;
 mod merging;
+mod python;
 mod recovery;
 mod repair;
 mod run;

@@ -163,17 +163,8 @@ fn a_refactoring_keeps_what_is_asked_and_what_is_answered() {
 
 /// An environment of the project's own, with the packages of the tests' one; gives back where its packages are.
 fn environment(story: &Story) -> PathBuf {
-    let real = crate::runner::venv();
-    let lib = fs::read_dir(real.join("lib")).unwrap().flatten().next().unwrap().file_name();
-    let packages = story.root.join(".venv/lib").join(&lib).join("site-packages");
-    fs::create_dir_all(&packages).unwrap();
-    fs::create_dir_all(story.root.join(".venv/bin")).unwrap();
-    fs::copy(real.join("pyvenv.cfg"), story.root.join(".venv/pyvenv.cfg")).unwrap();
-    std::os::unix::fs::symlink(real.join("bin/python"), story.root.join(".venv/bin/python")).unwrap();
-    let known = real.join("lib").join(&lib).join("site-packages");
-    fs::write(packages.join("known.pth"), format!("{}\n", known.canonicalize().unwrap().display())).unwrap();
     story.file(".gitignore", "__pycache__/\n.venv/\n");
-    packages
+    super::python::environment(&story.root.join(".venv"))
 }
 
 /// With `pip install -e .` an environment leads to the checkout; the tree that is judged is another place.
