@@ -30,7 +30,7 @@ pub fn judge(phase: Phase, evidence: Evidence<'_>) -> Verdict {
     // Where a build of its own comes first, what does not compile is never started.
     let is_built = evidence.after.outcome != Outcome::DidNotCompile || evidence.after.load_errors.is_empty();
     if evidence.after.outcome == Outcome::UsageError || evidence.after.exit == Exit::NotStarted && is_built {
-        let said = evidence.after.output_tail.lines().last().unwrap_or("nothing").trim();
+        let said = telling_line(&evidence.after.output_tail).unwrap_or("nothing");
         return Verdict::undecided(Reason::new(
             Code::RunnerBroken,
             format!("`{}` could not work; it said: {said}", evidence.after.command),
@@ -46,6 +46,12 @@ pub fn judge(phase: Phase, evidence: Evidence<'_>) -> Verdict {
         say_exit_code_only(&mut verdict);
     }
     verdict
+}
+
+/// The line of a runner's last words that says most: where it speaks of an error, else the last one.
+fn telling_line(words: &str) -> Option<&str> {
+    let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines().find(|line| line.to_ascii_lowercase().contains("error")).or_else(|| lines().next_back())
 }
 
 /// Nobody is to take an exit code for a report.

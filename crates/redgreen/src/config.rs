@@ -5,6 +5,7 @@ pub mod agents;
 pub mod layers;
 mod models;
 mod properties;
+mod stores;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -22,6 +23,7 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::process::Program;
 pub use models::{Models, Secret};
+pub use stores::{Store, Way};
 
 /// The project's own settings, from its root.
 pub const FILE: &str = "redgreen.toml";
@@ -218,6 +220,7 @@ pub struct Environment {
     pub trust: bool,
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
+    pub stores: Vec<Store>,
     /// The names of variables that hold credentials, by what they are called; programs an agent starts do not get them.
     pub secrets: Vec<OsString>,
 }
@@ -254,6 +257,7 @@ impl Environment {
             trust: text("REDGREEN_TRUST").is_some_and(|value| value == "1"),
             cargo_home: path("CARGO_HOME").or_else(|| in_home(".cargo")),
             rustup_home: path("RUSTUP_HOME").or_else(|| in_home(".rustup")),
+            stores: stores::stores(home.as_deref(), text),
             home,
             secrets: std::env::vars_os().map(|(name, _)| name).filter(|name| is_secret(name)).collect(),
         })

@@ -6,6 +6,7 @@
 mod compose;
 mod dependencies;
 mod editable;
+mod home;
 mod layout;
 mod manifest;
 mod mirror;
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
+use crate::config::{Store, Way};
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
 use crate::sandbox::{Bound, Fence, Fenced, Network, Sandbox};
@@ -67,6 +69,8 @@ pub struct Surroundings {
     pub hidden: Vec<PathBuf>,
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
+    /// Packages that tools keep for all projects.
+    pub stores: Vec<Store>,
     /// Build output; see `build_folder`.
     pub build: Option<PathBuf>,
     /// Folders of the checkout, from its root, that Python imports from; see [`editable`].
@@ -131,9 +135,8 @@ impl Room {
         crate::git::remove_folder(place).with_context(act)?;
         fs::create_dir_all(place).with_context(act)?;
         let place = place.canonicalize().with_context(act)?;
-        for name in ["home", "tmp"] {
-            fs::create_dir(place.join(name)).with_context(act)?;
-        }
+        fs::create_dir(place.join("tmp")).with_context(act)?;
+        home::furnish(&place.join("home"), &surroundings.stores)?;
         if let Some(build) = &surroundings.build {
             fs::create_dir_all(build).with_context(|| format!("create {}", build.display()))?;
         }
@@ -246,6 +249,13 @@ impl Room {
         let folders = [("CARGO_HOME", &around.cargo_home), ("RUSTUP_HOME", &around.rustup_home)];
         let folders = folders.into_iter().chain([("CARGO_TARGET_DIR", &around.build)]);
         all.extend(folders.filter_map(|(name, folder)| Some((name, folder.clone()?.into()))));
+        all.extend(around.stores.iter().filter_map(|store| match store.way {
+            Way::Named(variable) => Some((variable, store.from.clone().into())),
+            Way::Linked | Way::Laid => None,
+        }));
+        if around.tools.get("java").is_some() {
+            all.extend(home::java(&self.place.join("home")));
+        }
         if let Some(cargo) = around.tools.get("cargo") {
             // By name, or a proxy that comes first on a test's own PATH would be asked which compiler to use.
             for (name, program) in [("CARGO", "cargo"), ("RUSTC", "rustc"), ("RUSTDOC", "rustdoc")] {
@@ -290,6 +300,7 @@ impl Room {
         shown.extend(around.tools.path.iter().cloned());
         let cargo = around.cargo_home.iter().flat_map(|home| CARGO_PARTS.iter().map(|part| home.join(part)));
         shown.extend(cargo);
+        shown.extend(around.stores.iter().map(|store| store.from.clone()));
         let present = || around.dependencies.folders.iter().filter(|folder| folder.from.is_dir());
         let bound = match sandbox.binds() {
             true => present()

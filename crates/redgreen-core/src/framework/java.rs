@@ -2,6 +2,8 @@
 
 pub(super) mod listing;
 
+use std::borrow::Cow;
+
 use super::captured::Captured;
 use super::file_name;
 use crate::format::bounded_head;
@@ -127,10 +129,12 @@ pub(super) fn diagnostics(captured: &Captured, text: &str) -> Vec<LoadError> {
 /// kotlinc: `e: file:///p/CalcTest.kt:13:25 Unresolved reference`.
 fn diagnostic(captured: &Captured, line: &str) -> Option<LoadError> {
     let plain = line.strip_prefix("[ERROR] ").or(line.strip_prefix("e: ")).unwrap_or(line);
-    let plain = plain.strip_prefix("file://").unwrap_or(plain);
+    let plain = plain.strip_prefix("file://").map_or(Cow::Borrowed(plain), |url| url.replace("%20", " ").into());
     let (path, rest) = EXTENSIONS.iter().find_map(|extension| {
         let (stem, rest) = plain.split_once(&format!("{extension}:"))?;
-        (!stem.contains([' ', '('])).then(|| (format!("{stem}{extension}"), rest))
+        // A whole path may hold blanks; a line of a stack trace is none.
+        let is_path = stem.starts_with('/') || !stem.contains([' ', '(']);
+        is_path.then(|| (format!("{stem}{extension}"), rest))
     })?;
     let digits =
         |text: &str| text.split(|letter: char| !letter.is_ascii_digit()).next().and_then(|text| text.parse().ok());

@@ -97,6 +97,7 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
         hidden,
         cargo_home: environment.cargo_home.clone(),
         rustup_home: environment.rustup_home.clone(),
+        stores: environment.stores.clone(),
         build: None,
         editable,
     };

@@ -94,3 +94,22 @@ fn the_build_says_what_can_be_told() {
     assert!(words.ends_with("test jacocoTestReport --init-script /s/xml.gradle"), "{words}");
     assert_eq!((covers.inject.len(), covers.coverage.unwrap().built_in), (1, Some("build/")));
 }
+
+#[test]
+fn a_compilers_path_may_hold_blanks() {
+    let told = |line: &str| {
+        let captured = Captured { root: "/my p".to_owned(), ..Captured::default() };
+        java::diagnostics(&captured, line)
+            .into_iter()
+            .map(|error| (error.file.unwrap(), error.line))
+            .collect::<Vec<_>>()
+    };
+    let java = [("src/ATest.java".to_owned(), Some(6))];
+    assert_eq!(told("/my p/src/ATest.java:6: error: cannot find symbol"), java);
+    assert_eq!(told("[ERROR] /my p/src/ATest.java:[6,21] cannot find symbol"), java);
+    assert_eq!(
+        told("e: file:///my%20p/src/ATest.kt:6:21 Unresolved reference: add"),
+        [("src/ATest.kt".to_owned(), Some(6))]
+    );
+    assert_eq!(told("    at demo.ATest (ATest.java:6: error: none)"), []);
+}

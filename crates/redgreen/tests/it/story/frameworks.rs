@@ -1,6 +1,8 @@
 //! A whole run with every framework, as a new user has it: a project without settings, one feature, and nothing refused.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -11,6 +13,9 @@ use crate::runner::{is_installed, node_modules};
 struct Kata {
     /// The program that has to be there.
     needs: String,
+    /// A folder of the machine that has to be there as well, and where at home it is to be found.
+    #[serde(default)]
+    store: Option<(String, String)>,
     /// What scripts/test installs from npm is the project's own.
     #[serde(default)]
     packages: bool,
@@ -27,7 +32,10 @@ fn develops(framework: &str) {
     let kata = katas.remove(framework).unwrap();
     let runner = node_modules().join(".bin").join(framework);
     #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-    if !is_installed(&kata.needs) || kata.packages && !runner.exists() {
+    if !is_installed(&kata.needs)
+        || kata.packages && !runner.exists()
+        || kata.store.as_ref().is_some_and(|(from, _)| !Path::new(from).is_dir())
+    {
         eprintln!("skipped: {framework}, which is not installed");
         return;
     }
@@ -35,8 +43,13 @@ fn develops(framework: &str) {
     for (path, text) in &kata.files {
         story.file(path, text);
     }
+    if let Some((from, at)) = &kata.store {
+        let place = story.place("home").join(at);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        symlink(from, place).unwrap();
+    }
     if kata.packages {
-        std::os::unix::fs::symlink(node_modules(), story.root.join("node_modules")).unwrap();
+        symlink(node_modules(), story.root.join("node_modules")).unwrap();
     }
     story.file("redgreen.toml", "backoff = 0.0\nmax-retries = 0\n").commit("a project");
     let script = format!(
@@ -74,4 +87,4 @@ macro_rules! whole_runs {
     };
 }
 
-whole_runs! { bats ctest exunit go jest minitest mocha node phpunit rspec unittest vitest }
+whole_runs! { bats ctest exunit go gradle jest maven minitest mocha nextest node phpunit rspec unittest vitest }
