@@ -163,6 +163,13 @@ def _report_failed_loads(tests):
     return unknown
 
 
+class _Loader(unittest.TestLoader):
+    """Discovers `calc_test.py` as well, for which people give `discover` a pattern of their own."""
+
+    def _match_path(self, path, full_path, pattern):
+        return super()._match_path(path, full_path, pattern) or path.endswith("_test.py")
+
+
 def _suite(options):
     starts = options.start or ["."]
     if options.names:
@@ -170,7 +177,7 @@ def _suite(options):
         return unittest.TestLoader().loadTestsFromNames(options.names)
     # A folder without __init__.py is no package: it is its own top, as `discover -s` has it. A loader remembers its
     # first top, so that each start needs one of its own.
-    return unittest.TestSuite(unittest.TestLoader().discover(start) for start in starts)
+    return unittest.TestSuite(_Loader().discover(start) for start in starts)
 
 
 def _main():

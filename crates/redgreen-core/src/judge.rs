@@ -170,12 +170,14 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
         Reason::new(code, first_line(&error.message)).place(error.file.as_deref(), error.line)
     }));
 
-    let hidden = |test: &Test| hides(&new_errors, change, after, test);
+    let panicked = panicked(change, before, after);
+    let cut_short = |test: &Test| panicked.iter().any(|end| framework::go::share_a_process(&end.id, &test.id));
+    let hidden = |test: &Test| hides(&new_errors, change, after, test) || cut_short(test);
     let others = others(before, after, change, hidden);
     let sabotage = !others.is_clean();
     reasons.extend(others.reasons(Code::RedOthersFail, Code::RedOthersFail, Code::RedTestsVanished));
 
-    reasons.extend(unfinished(after, Code::RedTimedOut, Code::RedCrashed));
+    reasons.extend(unfinished(after, Code::RedTimedOut, Code::RedCrashed).filter(|_| panicked.is_empty()));
     reasons.extend(denied_failures(before, after, Code::RedCrashed));
 
     let fresh: Vec<&Test> = after.tests.iter().filter(|test| is_fresh(before, change, test)).collect();
@@ -195,6 +197,19 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     let owed = old.filter(|test| missing.iter().any(|error| in_modified_test_file(change, error, test)));
     verdict.targets.extend(owed.map(|test| test.id.clone()));
     verdict
+}
+
+/// The new tests that a panic ended, where nothing else cut the run short. Go knows no other exception, and what it could
+/// not run after one is owed at GREEN.
+fn panicked<'a>(change: &Change, before: &Seen<'_>, after: &Seen<'a>) -> Vec<&'a Test> {
+    let is_panic = |test: &Test| test.exception.as_deref() == Some(framework::go::PANIC);
+    let crashed: Vec<&Test> = after.report.tests.iter().filter(|test| test.status == Status::Crashed).collect();
+    let explained = after.finished
+        && matches!(after.exit, Exit::Code(_))
+        && !after.has(Flag::ResultMissing)
+        && !after.has(Flag::SourcesDisagree)
+        && crashed.iter().all(|test| is_panic(test) && is_fresh(before, change, test));
+    if explained { crashed } else { Vec::new() }
 }
 
 fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {

@@ -27,6 +27,7 @@ mod perturb;
 mod python;
 mod resolve;
 mod rust;
+mod sight;
 mod smell;
 mod stub;
 mod suspicion;

@@ -53,6 +53,10 @@ const MISSING_SYMBOL: &[&str] = &[
     "missing method",
     "not exported by package",
 ];
+/// The exception of a test that a panic ended.
+pub(crate) const PANIC: &str = "panic";
+/// Where the compiler stops telling; it is wrong with nothing.
+const NO_MORE: &str = "too many errors";
 const SYNTAX: &[&str] = &["syntax error", "expected ", "missing ','", "illegal character", "not terminated"];
 
 fn detect(folder: &Folder) -> Evidence {
@@ -112,6 +116,11 @@ fn packages_of(paths: &[String]) -> Vec<String> {
     packages.sort();
     packages.dedup();
     packages
+}
+
+/// Whether two tests are run by one process, which a panic ends for both.
+pub(crate) fn share_a_process(one: &str, other: &str) -> bool {
+    matches!((split_id(one), split_id(other)), (Some((one, _)), Some((other, _))) if one == other)
 }
 
 /// `example.com/demo.TestT/one_two` is package `example.com/demo` and test `TestT/one_two`.
@@ -209,6 +218,9 @@ fn compiler_error(captured: &Captured, line: &str) -> Option<LoadError> {
     let number = number.parse().ok()?;
     let column = rest.split_once(": ").filter(|(column, _)| column.parse::<u32>().is_ok());
     let words = column.map_or(rest, |(_, words)| words);
+    if words == NO_MORE {
+        return None;
+    }
     let file = captured.relative(&format!("{file}.go"));
     Some(load_error(Some(file), Some(number), kind_of(words), words))
 }
@@ -263,10 +275,13 @@ fn status(test: &GoTest, exit: Exit) -> Status {
 fn described(test: &GoTest, status: Status, modules: &Modules) -> Test {
     let mut shown = Test::new(format!("{}.{}", test.package, test.name), status);
     shown.duration_ms = test.seconds.map(|seconds| seconds * 1000.0);
+    // Go's own way of failing at once: it counts the test as failed, and ends the process.
+    let panicked = test.panic == Some(Panic::Panic) && test.ends == [End::Fail];
+    shown.exception = panicked.then(|| PANIC.to_owned());
     if status.is_failure() || status == Status::Skipped {
         let words = if test.error.is_empty() { &test.output } else { &test.error };
         shown.message = Some(bounded_head(words)).filter(|words| !words.is_empty());
-        let place = words.lines().find_map(place);
+        let place = words.lines().find_map(place).or_else(|| words.lines().find_map(frame));
         if let (Some((file, line)), Some(folder)) = (place, modules.folder_of(&test.package)) {
             shown.file = Some(if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") });
             shown.line = Some(line);
@@ -282,6 +297,14 @@ fn place(line: &str) -> Option<(&str, u32)> {
     let end = line.len() - line.trim_start().len() + name.len() + ".go".len();
     let file = line.get(..end)?.trim_start();
     (!file.contains([' ', '/'])).then_some((file, number.parse().ok()?))
+}
+
+/// `\t/project/calc_test.go:20 +0x1b`: where the stack of a panic leaves the test.
+fn frame(line: &str) -> Option<(&str, u32)> {
+    let (path, rest) = line.strip_prefix('\t')?.split_once("_test.go:")?;
+    let start = line.len() - rest.len() - "_test.go:".len() - path.rsplit('/').next()?.len();
+    let number = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+    Some((line.get(start..line.len() - rest.len() - 1)?, number.parse().ok()?))
 }
 
 /// The modules of the project: path and folder from where the run started.

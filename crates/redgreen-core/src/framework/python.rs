@@ -110,11 +110,22 @@ pub(super) fn reads(path: &str) -> bool {
 /// The project's tests are unittest's own, and nothing in it names pytest. What is installed on this machine does not
 /// count: a verdict must not depend on it.
 pub(super) fn is_for_unittest(folder: &Folder) -> bool {
-    let mut tests = folder.texts.iter().filter(|(path, text)| is_test_file(path) && !text.trim().is_empty()).peekable();
-    tests.peek().is_some()
-        && tests.all(|(_, text)| text.contains("unittest"))
+    let tests = || folder.texts.iter().filter(|(path, _)| is_test_file(path)).map(|(_, text)| text.as_str());
+    tests().any(is_of_unittest)
+        && !tests().any(is_of_pytest)
         && !folder.files.iter().any(|path| file_name(path).contains("pytest.") || file_name(path) == "conftest.py")
         && !folder.texts.iter().any(|(_, text)| text.contains("pytest"))
+}
+
+/// Its classes, and not only its mocks: those are in many a test of pytest's.
+fn is_of_unittest(text: &str) -> bool {
+    text.contains("unittest") && (text.contains("TestCase") || text.contains("load_tests"))
+}
+
+/// Holds tests that unittest would pass over.
+fn is_of_pytest(text: &str) -> bool {
+    let plain_class = |line: &str| line.starts_with("class Test") && !line.contains('(');
+    text.lines().any(|line| line.starts_with("def test") || line.starts_with("async def test") || plain_class(line))
 }
 
 pub(super) fn is_test_file(path: &str) -> bool {

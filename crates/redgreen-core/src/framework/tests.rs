@@ -93,8 +93,13 @@ fn a_gradle_build_reaches_its_modules() {
 
 #[test]
 fn unittest_is_for_projects_that_do_not_name_pytest() {
-    let own = ("tests/test_a.py", "import unittest\n");
+    let own = ("tests/test_a.py", "import unittest\n\nclass A(unittest.TestCase):\n    pass\n");
     finds(&[own], &["unittest"]);
+    finds(&[own, ("tests/__init__.py", ""), ("tests/helpers.py", "def order(): pass\n")], &["unittest"]);
+    finds(&[("a_test.py", own.1)], &["unittest"]);
+    finds(&[own, ("tests/test_b.py", "class TestB:\n    def test_b(self): pass\n")], &["pytest"]);
+    finds(&[("test_a.py", "from unittest.mock import Mock\n\ndef test_a(): pass\n")], &["pytest"]);
+    finds(&[("test_a.py", "from unittest import mock\n\nclass TestA:\n    def test_a(self): pass\n")], &["pytest"]);
     finds(&[own, ("setup.py", "")], &["unittest"]);
     finds(&[own, ("tests/test_b.py", "def test_b(): pass\n")], &["pytest"]);
     finds(&[own, ("tests/conftest.py", "")], &["pytest"]);

@@ -63,10 +63,16 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 /// Discovery does not enter a folder without `__init__.py`: such a one is a start of its own.
 fn starts(folder: &Folder) -> Vec<&'static str> {
     let is_start = |name: &&str| {
-        let has_tests = folder.files.iter().any(|path| path.starts_with(&format!("{name}/test")));
+        let within = |path: &str| path.strip_prefix(name)?.strip_prefix('/').map(is_discovered);
+        let has_tests = folder.files.iter().any(|path| within(path).unwrap_or_default());
         has_tests && !folder.has(&format!("{name}/__init__.py"))
     };
     std::iter::once(".").chain(["tests", "test"].into_iter().filter(is_start)).collect()
+}
+
+/// As our reporter discovers them: `test*.py` is unittest's own pattern, `*_test.py` what many give it.
+fn is_discovered(path: &str) -> bool {
+    path.starts_with("test") || path.ends_with("_test.py")
 }
 
 /// The module of a file, from the start it lies in.

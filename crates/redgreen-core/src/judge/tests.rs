@@ -1,7 +1,7 @@
 //! Rows for every code: what the suite showed before and after, and the ruling.
 //!
 //! A report is a line of words. `+a` passes, `-a` fails (`-a:KeyError` with that exception), `!a` errors, `?a` is
-//! skipped, `xa` fails as expected, `Xa` should and does not, `~a` is flaky, `%a` crashed. `load:FILE`, `syntax:FILE` and `broken:FILE` could not
+//! skipped, `xa` fails as expected, `Xa` should and does not, `~a` is flaky, `%a` crashed (`%demo.TestA:panic` by a panic of Go's). `load:FILE`, `syntax:FILE` and `broken:FILE` could not
 //! be loaded (a missing name, bad syntax, anything else). `exit=N`, `cut` (the run did not finish), `hung` (our limit)
 //! and `unstarted` say how it ended; otherwise as an honest runner would. A name without `::` is a test of
 //! `tests/test_a.py`; a pytest name has its file in front, and a cargo name (`roman::…`, `roman/…`) has no known file.
@@ -75,11 +75,13 @@ fn test(word: &str) -> Test {
         "o" => Status::TimedOut,
         other => panic!("no such mark: {other} in {word}"),
     };
-    let (name, exception) = match name.rsplit_once(':').filter(|(_, class)| class.ends_with("Error")) {
-        Some((name, class)) => (name, Some(class.to_owned())),
-        None => (name, None),
-    };
-    let id = if name.contains("::") { name.to_owned() } else { format!("tests/test_a.py::{name}") };
+    let (name, exception) =
+        match name.rsplit_once(':').filter(|(_, class)| class.ends_with("Error") || *class == "panic") {
+            Some((name, class)) => (name, Some(class.to_owned())),
+            None => (name, None),
+        };
+    let go = name.contains(".Test");
+    let id = if name.contains("::") || go { name.to_owned() } else { format!("tests/test_a.py::{name}") };
     let home = id.split_once("::").map_or("", |(home, _)| home);
     let file = (home.ends_with(".py") || home.ends_with(".rb")).then(|| home.to_owned());
     Test { id, status, file, line: None, message: None, exception, duration_ms: None }
@@ -293,6 +295,15 @@ const HONEST: &[Row] = &[
     ),
     Row(Green, "impl~calc.py", "+a exit=1 => test~tests/test_a.py => +a -n", "+a +n exit=1", "accepted green.passes"),
     Row(Green, "impl~calc.py", "+a xs => test~tests/test_a.py => +a xs -n", "+a -s +n", "accepted green.passes"),
+    // A panic of a new test ends all that Go runs with it.
+    Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestB:panic", "accepted red.error"),
+    Row(
+        Green,
+        "impl~a.go",
+        "+demo.TestA => test+b_test.go => %demo.TestB:panic",
+        "+demo.TestA +demo.TestB",
+        "accepted green.passes",
+    ),
     Row(Refactor, "", "+a", "-a", "accepted refactor.nothing"),
     Row(Refactor, "impl~calc.py test~tests/test_a.py", "+a -b ?c xd", "+a -b ?c xd +e", "accepted refactor.kept"),
 ];
@@ -311,6 +322,18 @@ const REFUSED: &[Row] = &[
     Row(Red, OLD_PY, "+a", "+a on", "refused red.timed_out"),
     Row(Red, OLD_PY, "+a", "+a %n exit=0 cut", "refused red.crashed"),
     Row(Red, OLD_PY, "+a", "+a -n exit=0", "refused red.crashed"),
+    // A panic in another package or in an old test, and another end than a panic, excuse nothing.
+    Row(Red, "test+b_test.go", "+demo/sub.TestA", "%demo.TestB:panic", "refused red.tests_vanished"),
+    Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestA:panic", "refused red.others_fail red.crashed"),
+    Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestB", "refused red.tests_vanished red.crashed"),
+    Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestB:panic cut", "refused red.tests_vanished red.crashed"),
+    Row(
+        Green,
+        "impl~a.go",
+        "+demo.TestA => test+b_test.go => %demo.TestB:panic",
+        "+demo.TestB",
+        "refused green.tests_vanished",
+    ),
     Row(Red, NEW_PY, "+a", "-a -tests/test_n.py::n", "refused red.others_fail"),
     Row(Red, NEW_PY, "+a", "?a -tests/test_n.py::n", "refused red.others_fail"),
     Row(Red, OLD_PY, "+a", "xa -n", "refused red.others_fail"),

@@ -7,6 +7,7 @@ use super::item::Found;
 use super::language::row;
 use super::literal::is_pure;
 use super::parameter::{each, listed, resolve, rows};
+use super::sight;
 use super::tree::Node;
 
 const LOOPS: &[(&str, &str, &str)] = &[
@@ -15,14 +16,6 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("for_expression", "pattern", "value"),
     ("range_clause", "left", "right"),
     ("enhanced_for_statement", "name", "value"),
-];
-const ASSIGNMENTS: &[(&str, &str, &str)] = &[
-    ("assignment", "left", "right"),
-    ("variable_declarator", "name", "value"),
-    ("let_declaration", "pattern", "value"),
-    ("short_var_declaration", "left", "right"),
-    ("const_item", "name", "value"),
-    ("var_spec", "name", "value"),
 ];
 const ROWS_MAX: usize = 200;
 
@@ -43,7 +36,8 @@ pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>
     if goes_through(test, name, key) {
         return Vec::new();
     }
-    let found = [decorated(test, name), from_each(test, name, key), from_loop(test, name, key), assigned(test, name)];
+    let found =
+        [decorated(test, name), from_each(test, name, key), from_loop(test, name, key), assigned(expected, name)];
     let values = found.into_iter().find(|values| !values.is_empty()).unwrap_or_default();
     values.into_iter().filter(is_pure).collect()
 }
@@ -227,14 +221,12 @@ fn struct_fields(list: Node<'_>) -> Vec<String> {
     names.filter(|node| node.field() == Some("name")).map(|node| node.text().to_owned()).collect()
 }
 
-/// `want = "IV"` in the test itself.
-fn assigned<'t>(test: &Found<'t>, name: &str) -> Vec<Part<'t>> {
-    let places = test.body.descendants().chain(test.node.tree().nodes());
-    let value = |node: Node<'t>| {
-        let (_, left, right) = ASSIGNMENTS.iter().find(|(kind, ..)| *kind == node.kind())?;
-        (node.child(left)?.text() == name).then(|| node.child(right))?
-    };
-    places.filter_map(value).map(|value| unlisted(value)).find(is_pure).into_iter().collect()
+/// `want = "IV"` in the test itself or around it, in each branch that gives it; none where the last one is computed.
+fn assigned<'t>(expected: &Part<'t>, name: &str) -> Vec<Part<'t>> {
+    let Some(from) = expected.0.first() else { return Vec::new() };
+    let values: Vec<Part<'t>> = sight::values(*from, name).into_iter().map(unlisted).collect();
+    let before = values.iter().rfind(|value| value.span().end <= from.span().start);
+    if before.or(values.first()).is_some_and(is_pure) { values } else { Vec::new() }
 }
 
 /// Go writes the right side of an assignment as a list of one.

@@ -4,6 +4,7 @@ use super::call::{Part, call, parts};
 use super::glob;
 use super::item::Found;
 use super::language::row;
+use super::sight;
 use super::tree::Node;
 
 const LISTS: &[&str] =
@@ -52,26 +53,7 @@ pub(super) fn resolve(node: Node<'_>) -> Option<Node<'_>> {
         return Some(unwrapped);
     }
     let name = unwrapped.is(row(unwrapped.tree().language).identifiers).then(|| unwrapped.text())?;
-    unwrapped.tree().nodes().find_map(|place| assigned(place, name))
-}
-
-/// The list that this node gives to the name.
-fn assigned<'t>(place: Node<'t>, name: &str) -> Option<Node<'t>> {
-    const PLACES: &[(&str, &str, &str)] = &[
-        ("assignment", "left", "right"),
-        ("variable_declarator", "name", "value"),
-        ("let_declaration", "pattern", "value"),
-        ("const_item", "name", "value"),
-        ("static_item", "name", "value"),
-        ("short_var_declaration", "left", "right"),
-        ("var_spec", "name", "value"),
-    ];
-    let (_, left, right) = PLACES.iter().find(|(kind, ..)| *kind == place.kind())?;
-    if place.child(left)?.text() != name {
-        return None;
-    }
-    let value = place.child(right)?;
-    value.subtree().take(4).find(|node| node.is(LISTS))
+    sight::values(unwrapped, name).into_iter().find_map(|value| value.subtree().take(4).find(|node| node.is(LISTS)))
 }
 
 fn rows_of_list(node: Node<'_>) -> Option<usize> {

@@ -39,6 +39,14 @@ fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
 }
 
 #[test]
+fn that_the_compiler_tells_no_more_is_no_error() {
+    let mut captured = samples::one("go-test", "missing_function").captured();
+    captured.stderr.extend(b"./calc_test.go:40:2: too many errors\n");
+    let report = parse(&captured);
+    assert!(report.load_errors.iter().all(|error| error.kind == LoadErrorKind::MissingSymbol), "{report:?}");
+}
+
+#[test]
 fn a_failure_is_placed_in_the_folder_of_its_package() {
     let mut captured = samples::one("go-test127", "one_fail").captured();
     let stdout = b"example.com/demo /project/sub\n".to_vec();
@@ -46,6 +54,36 @@ fn a_failure_is_placed_in_the_folder_of_its_package() {
     let report = parse(&captured);
     let wrong = report.test("example.com/demo.TestWrong").unwrap();
     assert!(wrong.file.as_deref().is_some_and(|file| file.starts_with("sub/calc_test.go")), "{wrong:?}");
+}
+
+#[test]
+fn a_panic_is_the_failure_of_its_test_and_placed_where_the_test_stood() {
+    let stdout = br#"{"Action":"run","Package":"demo","Test":"TestA"}
+{"Action":"output","Package":"demo","Test":"TestA","Output":"--- FAIL: TestA (0.00s)\n"}
+{"Action":"output","Package":"demo","Test":"TestA","Output":"panic: not yet [recovered]\n"}
+{"Action":"output","Package":"demo","Test":"TestA","Output":"\t/project/calc.go:4 +0x1b\n"}
+{"Action":"output","Package":"demo","Test":"TestA","Output":"\t/project/calc_test.go:10 +0x27\n"}
+{"Action":"fail","Package":"demo","Test":"TestA","Elapsed":0}
+{"Action":"fail","Package":"demo","Elapsed":0.006}
+"#;
+    let step = StepEnd {
+        name: MODULES.to_owned(),
+        exit: Exit::Code(0),
+        stdout: b"demo /project\n".to_vec(),
+        stderr: Vec::new(),
+    };
+    let captured = Captured {
+        exit: Exit::Code(1),
+        stdout: stdout.to_vec(),
+        root: "/project".to_owned(),
+        steps: vec![step],
+        ..Captured::default()
+    };
+    let report = parse(&captured);
+    let test = report.test("demo.TestA").unwrap();
+    assert_eq!((test.status, test.exception.as_deref()), (Status::Crashed, Some(PANIC)));
+    assert_eq!((test.file.as_deref(), test.line), (Some("calc_test.go"), Some(10)));
+    assert!(share_a_process("demo.TestA", "demo.TestB/one") && !share_a_process("demo.TestA", "demo/sub.TestB"));
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn invokes(files: &[&str], selection: &Selection, expected: &str) {
 fn folders_that_are_no_package_are_starts_of_their_own() {
     invokes(&["test_a.py"], &Selection::All, "-m redgreen_unittest --start .");
     invokes(&["tests/test_a.py"], &Selection::All, "-m redgreen_unittest --start . --start tests");
+    invokes(&["tests/a_test.py"], &Selection::All, "-m redgreen_unittest --start . --start tests");
     invokes(&["tests/__init__.py", "tests/test_a.py"], &Selection::List, "-m redgreen_unittest --start . --list");
 }
 

@@ -77,6 +77,36 @@ fn python_rows() {
 }
 
 #[test]
+fn what_another_test_calls_the_same_is_another_thing() {
+    let own = |by: &str| {
+        format!(
+            "def test_a():\n    want = g(5)\n    assert f(4) {by} want\n\ndef test_b():\n    want = 7\n    assert f(7) == want\n"
+        )
+    };
+    check("tests/test_a.py", &own("=="), &own("!="));
+    let both = |r: &str| {
+        format!(
+            "def cases():\n    rows = [(1, 2)]\n\ndef test_a():\n    rows = [(1, {r})]\n    for n, want in rows:\n        assert f(n) == want\n"
+        )
+    };
+    check("tests/test_a.py", &both("7"), &both("8"));
+    let script = |r: &str| {
+        format!(
+            "const other = () => {{ const want = 1; }};\ndescribe('f', () => {{ const want = {r}; test('a', () => {{ expect(f(4)).toBe(want); }}); }});\n"
+        )
+    };
+    check("a.test.js", &script("7"), &script("8"));
+    let rust = |r: &str| {
+        format!("fn other() {{ let want = 1; }}\n#[test]\nfn a() {{ let want = {r}; assert_eq!(f(4), want); }}\n")
+    };
+    check("tests/a.rs", &rust("7"), &rust("8"));
+    python(
+        "if g():\n        want = 1\n    else:\n        want = 2\n    assert f(4) == want",
+        "if g():\n        want = 2\n    else:\n        want = 3\n    assert f(4) == want",
+    );
+}
+
+#[test]
 fn script_expectations() {
     script("expect(f(4)).toBe('IV');", "expect(f(4)).toBe('IW');");
     script("expect(f(4)).toEqual({ a: [1] });", "expect(f(4)).toEqual({ a: [2] });");
