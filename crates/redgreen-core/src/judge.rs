@@ -164,12 +164,17 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
         Reason::new(code, first_line(&error.message)).place(error.file.as_deref(), error.line)
     }));
 
-    let hidden = |test: &Test| hides(&new_errors, change, after, test);
+    let fallen = fallen(change, before, after);
+    let is_cut_off = |test: &Test| {
+        let package = framework::go::package_of(&test.id).filter(|_| after.test(&test.id).is_none());
+        package.is_some() && fallen.iter().any(|one| framework::go::package_of(&one.id) == package)
+    };
+    let hidden = |test: &Test| hides(&new_errors, change, after, test) || is_cut_off(test);
     let others = others(before, after, change, hidden);
     let sabotage = !others.is_clean();
     reasons.extend(others.reasons(Code::RedOthersFail, Code::RedOthersFail, Code::RedTestsVanished));
 
-    reasons.extend(unfinished(after, Code::RedTimedOut, Code::RedCrashed));
+    reasons.extend(unfinished(after, Code::RedTimedOut, Code::RedCrashed).filter(|_| fallen.is_empty()));
     reasons.extend(denied_failures(before, after, Code::RedCrashed));
 
     let fresh: Vec<&Test> = after.tests.iter().filter(|test| is_fresh(before, change, test)).collect();
@@ -189,6 +194,21 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     let owed = old.filter(|test| missing.iter().any(|error| in_modified_test_file(change, error, test)));
     verdict.targets.extend(owed.map(|test| test.id.clone()));
     verdict
+}
+
+/// The new tests that ended their package with a panic of Go, which is how code says there that it is not written yet.
+/// What the package still had to run is owed at GREEN. Empty where anything else ended early.
+fn fallen<'a>(change: &Change, before: &Seen<'_>, after: &Seen<'a>) -> Vec<&'a Test> {
+    let crashed: Vec<&Test> = after.report.tests.iter().filter(|test| test.status == Status::Crashed).collect();
+    let panics = |test: &&Test| {
+        let message = test.message.as_deref().unwrap_or_default();
+        framework::go::package_of(&test.id).is_some()
+            && message.contains("panic: ")
+            && !message.contains("os.Exit")
+            && is_fresh(before, change, test)
+    };
+    let told = after.finished && matches!(after.exit, Exit::Code(code) if code != 0);
+    if told && crashed.iter().all(panics) { crashed } else { Vec::new() }
 }
 
 fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
@@ -471,14 +491,19 @@ fn hidden_by(errors: &[&LoadError], change: &Change, test: &Test) -> bool {
     errors.iter().any(|error| match (&error.file, &test.file) {
         (None, _) => true,
         (Some(broken), _) if lives_in(test, broken) => true,
-        (Some(_), Some(_)) => false,
+        // Go builds a package as a whole.
+        (Some(broken), Some(file)) => broken.ends_with(".go") && folder_of(broken) == folder_of(file),
         // A new file in `tests` is a program of its own: no other one needs it, unless that one was changed as well.
         (Some(broken), None) => !is_new_test_target(change, broken) || in_changed_test(change, test),
     })
 }
 
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
 fn is_new_test_target(change: &Change, path: &str) -> bool {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = folder_of(path);
     let in_tests = (folder == "tests" || folder.ends_with("/tests")) && !path.split('/').any(|part| part == "src");
     in_tests && change.paths.iter().any(|changed| changed.path == path && changed.kind == Kind::Added)
 }

@@ -49,6 +49,26 @@ fn a_failure_is_placed_in_the_folder_of_its_package() {
 }
 
 #[test]
+fn a_test_is_where_it_is_written() {
+    let mut captured = samples::one("go-test127", "one_fail").captured();
+    let stdout = b"example.com/demo /project\n".to_vec();
+    captured.steps.push(StepEnd { name: MODULES.to_owned(), exit: Exit::Code(0), stdout, stderr: Vec::new() });
+    let source = b"package demo\n\nfunc TestAdds(t *testing.T) {}\n\nfunc TestWrong(t *testing.T) {}\n".to_vec();
+    captured.reports.push(("more_test.go".to_owned(), source));
+    let report = parse(&captured);
+    let place = |name: &str| {
+        let test = report.test(&format!("example.com/demo.{name}")).unwrap();
+        (test.file.as_deref(), test.line)
+    };
+    assert_eq!(place("TestAdds"), (Some("more_test.go"), None));
+    // What failed in a helper of another file is told where the test begins.
+    assert_eq!(place("TestWrong"), (Some("more_test.go"), Some(5)));
+    assert_eq!(package_of("example.com/demo.TestT/one"), Some("example.com/demo"));
+    assert_eq!(function_of("example.com/demo.TestT/one"), Some("TestT"));
+    assert_eq!(function_of("tests/test_a.py::test_a"), None);
+}
+
+#[test]
 fn tests_are_listed_with_their_package() {
     let ids = list(&samples::one("go-test127", "list_json").captured());
     assert!(ids.iter().any(|id| id == "example.com/demo.TestAdds"), "{ids:?}");
