@@ -4,6 +4,7 @@
 //! Each is a question as data: which tree, what is laid over it, which tests are run, and what an honest suite answers.
 //! The program performs it in the clean room; [`Control::weigh`] rules on what came of it.
 
+mod asleep;
 pub mod behaviour;
 mod canary;
 pub mod examples;
@@ -11,17 +12,20 @@ pub mod recital;
 pub mod reworked;
 mod scope;
 mod stand_in;
+mod waiting;
 mod wrong_reason;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
+use crate::framework;
 use crate::framework::invoke::Selection;
 use crate::phase::Phase;
 use crate::report::{LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick, Suspect};
 use crate::verdict::{Code, Reason};
 
+pub use asleep::asleep;
 pub use scope::new_features;
-pub use wrong_reason::wrong_reasons;
+pub use wrong_reason::{doubts, wrong_reasons};
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
 const FILES_MAX: usize = 50;
@@ -396,6 +400,9 @@ impl Control {
         let Some(first) = new.first() else { return Answer::Unknown(self.what.clone()) };
         if calls.trim().is_empty() && !self.uses_a_value(material) {
             let sentence = format!("{} never calls the code it is about", first.id);
+            if new.iter().any(|test| waiting::waits_for_golden(material, test, &self.about)) {
+                return Answer::Right;
+            }
             // What a test starts as a program of its own may not be able to tell us.
             if self.what == stand_in::EVERYTHING
                 && self.about.iter().any(|about| stand_in::starts(material, &about.file))
@@ -560,7 +567,13 @@ impl About {
         let ends = plain.strip_suffix(self.item.as_str()).is_some_and(|rest| {
             rest.is_empty() || rest.ends_with("::") || rest.ends_with("> ") || rest.ends_with(['.', ' ', '/'])
         });
-        (ends || self.is_row(&test.id)) && is_in(test, &self.file) || is_doc_test(&test.id, &self.file, &self.item)
+        (ends || self.is_row(&test.id) || self.is_subtest(&test.id)) && is_in(test, &self.file)
+            || is_doc_test(&test.id, &self.file, &self.item)
+    }
+
+    /// What a test of Go runs has names that are made while it runs.
+    fn is_subtest(&self, id: &str) -> bool {
+        self.file.ends_with(".go") && framework::go::function_of(id) == Some(self.item.as_str())
     }
 
     /// A title with holes in it, which the runner fills in for every row of a table: `wraps %j at $width`.

@@ -171,7 +171,9 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     }));
 
     let panicked = panicked(change, before, after);
-    let cut_short = |test: &Test| panicked.iter().any(|end| framework::go::share_a_process(&end.id, &test.id));
+    let cut_short = |test: &Test| {
+        after.test(&test.id).is_none() && panicked.iter().any(|end| framework::go::share_a_process(&end.id, &test.id))
+    };
     let hidden = |test: &Test| hides(&new_errors, change, after, test) || cut_short(test);
     let others = others(before, after, change, hidden);
     let sabotage = !others.is_clean();
@@ -492,14 +494,19 @@ fn hidden_by(errors: &[&LoadError], change: &Change, test: &Test) -> bool {
     errors.iter().any(|error| match (&error.file, &test.file) {
         (None, _) => true,
         (Some(broken), _) if lives_in(test, broken) => true,
-        (Some(_), Some(_)) => false,
+        // Go builds a package as a whole.
+        (Some(broken), Some(file)) => broken.ends_with(".go") && folder_of(broken) == folder_of(file),
         // A new file in `tests` is a program of its own: no other one needs it, unless that one was changed as well.
         (Some(broken), None) => !is_new_test_target(change, broken) || in_changed_test(change, test),
     })
 }
 
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
 fn is_new_test_target(change: &Change, path: &str) -> bool {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = folder_of(path);
     let in_tests = (folder == "tests" || folder.ends_with("/tests")) && !path.split('/').any(|part| part == "src");
     in_tests && change.paths.iter().any(|changed| changed.path == path && changed.kind == Kind::Added)
 }

@@ -6,6 +6,7 @@
 
 mod assertion;
 mod call;
+mod contradiction;
 mod doctest;
 mod expectation;
 mod frozen;
@@ -18,6 +19,7 @@ mod item;
 mod java;
 mod javascript;
 mod language;
+mod library;
 mod literal;
 mod mutants;
 mod name;
@@ -36,6 +38,7 @@ mod unrelated;
 mod word;
 mod written;
 
+pub use contradiction::{Contradiction, contradiction};
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
 pub use hash::only_reformatted;
 pub use imports::{Import, imports};
@@ -43,6 +46,7 @@ pub use inert::{INERT_LOG, INERT_VALUE, inert_stub};
 pub use item::{Item, Marker, items};
 pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};
+pub use library::{compares_what_it_reads, uses_only_library};
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed};
 pub use overlay::overlay_tests;

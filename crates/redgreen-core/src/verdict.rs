@@ -179,6 +179,9 @@ vocabulary! {
     RedUnrelatedFailure "red.unrelated_failure" Test
         "the new test fails at something that no code of the project can change"
         "let what the code gives back decide whether the test passes";
+    RedCannotPass "red.cannot_pass" Test
+        "the new tests ask one call for two answers: no code can give both"
+        "decide on one of the answers; where the code remembers, say so in the test";
     RedFlaky "red.flaky" Test
         "the new test fails at one time and passes at another" "write a test whose result does not change by itself";
 

@@ -195,6 +195,10 @@ impl<'a> Court<'a> {
         let ahead = Helpers::start(scope, self.annex(), docket(guess, wall(&before)), charge, &options);
         let mut after = self.run(&Selection::All, &[])?;
         ahead.docket.suite_is_over(wall(&after));
+        let mut known = known;
+        if charge.phase == Phase::Green {
+            known.tests.extend(control::asleep(&reading.material(&change, &after, &targets), &before, &after));
+        }
         let rule = |after: &Report| {
             judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets })
         };
@@ -223,6 +227,11 @@ impl<'a> Court<'a> {
             };
             if !wrong.is_empty() {
                 verdict = and_refused(verdict, wrong);
+            } else if charge.phase == Phase::Red {
+                let doubts = control::doubts(&material);
+                if !doubts.is_empty() {
+                    verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(doubts) };
+                }
             }
             match charge.phase {
                 _ if verdict.decision != Decision::Accepted => {}

@@ -308,17 +308,26 @@ fn holds_code(material: &Material<'_>, path: &str) -> bool {
     material.change.paths.iter().any(|changed| changed.path == path && changed.class == Class::Mixed)
 }
 
-/// Whether no test says anything against the code; that none was run says nothing.
-pub fn is_silent(report: &Report) -> bool {
-    matches!(report.outcome, Outcome::Passed | Outcome::NoTests | Outcome::Skipped)
+/// Whether no test says anything against the code, but for those that do so without a fault as well; that none was run
+/// says nothing.
+pub fn is_silent(report: &Report, known: &Report) -> bool {
+    let failing = |id: &str| known.test(id).is_some_and(|test| test.status.is_failure());
+    match report.outcome {
+        Outcome::Passed | Outcome::NoTests | Outcome::Skipped => true,
+        Outcome::Failed | Outcome::Errored => {
+            let mut fail = report.tests.iter().filter(|test| test.status.is_failure()).peekable();
+            report.load_errors.is_empty() && fail.peek().is_some() && fail.all(|test| failing(&test.id))
+        }
+        Outcome::TimedOut | Outcome::Crashed | Outcome::DidNotCompile | Outcome::UsageError => false,
+    }
 }
 
 impl Comparison {
     /// Whether the new tests miss what the old ones noticed.
-    pub fn weigh(&self, old: &Report, new: &Report) -> Option<Reason> {
+    pub fn weigh(&self, old: &Report, new: &Report, known: &Report) -> Option<Reason> {
         // A busy machine is slow as well: only what a test says counts.
-        let noticed = !is_silent(old) && old.outcome != Outcome::TimedOut;
-        let missed = noticed && is_silent(new);
+        let noticed = !is_silent(old, known) && old.outcome != Outcome::TimedOut;
+        let missed = noticed && is_silent(new, known);
         missed.then(|| {
             let sentence = format!("the tests of before notice {}, those of now do not", self.new.what);
             Reason::new(Code::RefactorTestsWeakened, sentence)

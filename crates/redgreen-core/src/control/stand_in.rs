@@ -209,7 +209,7 @@ fn is_part(name: &str, material: &Material<'_>) -> bool {
 }
 
 /// Whether one letter more, less, another or in another place makes one the other.
-fn is_near(one: &str, other: &str) -> bool {
+pub(super) fn is_near(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
     let rest = |text: &[char], skipped: usize| text.iter().skip(same + skipped).copied().collect::<Vec<char>>();

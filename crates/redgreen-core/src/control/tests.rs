@@ -1,5 +1,7 @@
 //! Tables for the controls: what each is made of, and what a run of it says.
 
+mod reasons;
+
 use super::reworked::reworked;
 use super::*;
 use crate::report::Exit;

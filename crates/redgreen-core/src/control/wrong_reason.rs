@@ -1,6 +1,6 @@
 //! RED: tests that fail, and whose failure no code of the project can change.
 
-use super::{About, Material, is_external_test, stand_in};
+use super::{About, Material, is_external_test, stand_in, waiting};
 use crate::change::is_python_library;
 use crate::report::{LoadError, LoadErrorKind, Test};
 use crate::syntax::{self, Item, Language};
@@ -15,14 +15,35 @@ pub fn wrong_reasons(material: &Material<'_>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = targets.filter_map(|test| of_test(material, test)).collect();
     reasons.extend(material.after.load_errors.iter().filter_map(|error| of_load_error(material, error)));
     reasons.extend(material.after.load_errors.iter().filter_map(|error| asks_nothing(material, error)));
+    // A file that nobody will write is no matter of the code.
+    let missing = outsiders(material).into_iter().filter(|outsider| outsider.wants_data);
+    reasons.extend(missing.map(|outsider| outsider.reason));
+    reasons.extend(super::changed_test_files(material).iter().filter_map(|file| two_answers(material, file)));
     reasons
+}
+
+/// One call that has to give two answers.
+fn two_answers(material: &Material<'_>, file: &str) -> Option<Reason> {
+    let source = (material.now)(file)?;
+    let language = Language::of_path(file);
+    let new = super::tests_of(material, file);
+    let items = syntax::items(language, file, &source);
+    let tests: Vec<&Item> = items.iter().filter(|item| new.iter().any(|about| about.item == item.name)).collect();
+    let found = syntax::contradiction(language, file, &source, &tests, material.brief)?;
+    let ([one, other], [first, second]) = (found.answers, found.lines);
+    let sentence = format!("{file} wants `{}` to be {one} (line {first}) and {other} (line {second})", found.call);
+    Some(Reason::new(Code::RedCannotPass, sentence).place(Some(file), Some(second)))
 }
 
 /// Where nothing can be built there is nothing to try a test with; one that only calls, and looks at nothing, asks for
 /// nothing all the same.
 fn asks_nothing(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
     const LOOKS: [&str; 9] = ["?", "assert", "check", "expect", "matches", "panic", "prop", "unwrap", "verify"];
-    let file = error.file.as_deref().filter(|file| is_external_test(file) && file.ends_with(".rs"))?;
+    let file = error.file.as_deref()?;
+    if file.ends_with("_test.go") {
+        return silent_in_go(material, file);
+    }
+    Some(file).filter(|file| is_external_test(file) && file.ends_with(".rs"))?;
     let source = (material.now)(file)?;
     let items = syntax::items(Language::Rust, file, &source);
     let tests: Vec<&Item> = items.iter().filter(|item| item.is_test).collect();
@@ -33,6 +54,79 @@ fn asks_nothing(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
     let first = tests.first().filter(|_| tests.iter().find(looks).is_none())?;
     let sentence = format!("{} of {file} looks at nothing that the code gives back", first.name);
     Some(Reason::new(Code::RedNoAssertion, sentence).place(Some(file), Some(first.lines.0)))
+}
+
+/// Every new test of the file looks at nothing: it neither fails by a word of its own, nor hands its `t` to anybody who
+/// could, nor says what an example prints.
+fn silent_in_go(material: &Material<'_>, file: &str) -> Option<Reason> {
+    const LOOKS: [&str; 12] = [
+        "t.Error", "t.Fatal", "t.Fail", "panic(", "utput:", "(t,", "(t)", "Fuzz(", "assert", "require", "Expect", "b.N",
+    ];
+    let source = (material.now)(file)?;
+    let new = super::tests_of(material, file);
+    let items = syntax::items(Language::Go, file, &source);
+    let tests: Vec<&Item> = items.iter().filter(|item| new.iter().any(|about| about.item == item.name)).collect();
+    let looks = |item: &&&Item| {
+        let text = source.get(item.span.clone()).unwrap_or_default();
+        let body = text.split_once('{').map_or("", |(_, body)| body);
+        item.assertions > 0 || item.name.contains('.') || LOOKS.iter().any(|word| body.contains(word))
+    };
+    let first = tests.first().filter(|_| tests.iter().find(looks).is_none())?;
+    let sentence = format!("{} of {file} looks at nothing that the code gives back", first.name);
+    Some(Reason::new(Code::RedNoAssertion, sentence).place(Some(file), Some(first.lines.0)))
+}
+
+/// What is for a human to say: a test that fails, and uses nothing of the project. One that reads what people read, a
+/// README, may be about just that.
+pub fn doubts(material: &Material<'_>) -> Vec<Reason> {
+    let told = outsiders(material).into_iter().filter(|outsider| !outsider.wants_data);
+    told.map(|outsider| outsider.reason).take(1).collect()
+}
+
+/// A test with nothing of the project in it.
+struct Outsider {
+    reason: Reason,
+    /// It fails because data of tests is missing, which is theirs to bring.
+    wants_data: bool,
+}
+
+/// The new tests with nothing of the project in them, where there are no others.
+fn outsiders(material: &Material<'_>) -> Vec<Outsider> {
+    const DATA: [&str; 5] = ["test", "tests", "testdata", "fixtures", "data"];
+    let tests: Vec<&Test> = material.targets.iter().filter_map(|id| material.after.test(id)).collect();
+    let outside = |test: &&Test| {
+        let files = super::changed_test_files(material).into_iter();
+        let (file, item, source) = files.into_iter().find_map(|file| {
+            let source = (material.now)(&file)?;
+            let items = syntax::items(Language::of_path(&file), &file, &source);
+            let own = |item: &Item| item.is_test && About { file: file.clone(), item: item.name.clone() }.is(test);
+            let item = items.into_iter().find(own)?;
+            Some((file, item, source))
+        })?;
+        let body = source.get(item.span.clone()).unwrap_or_default();
+        let values = syntax::written_values(Language::of_path(&file), body);
+        let named = values.iter().map(|value| value.trim_matches(['"', '`']).trim_start_matches(['.', '/']));
+        let named: Vec<&str> = named.filter(|value| value.contains(['.', '/'])).collect();
+        let for_people =
+            |path: &String| Language::of_path(path) == Language::Other && !stand_in::is_test(material, path);
+        // What people read, and what the brief speaks of, may be the very thing that is asked for.
+        let is_known = |value: &&str| material.paths.iter().any(|path| path.ends_with(*value) && for_people(path));
+        let is_spoken = |value: &&str| {
+            value.rsplit('/').next().is_some_and(|name| !name.is_empty() && material.brief.contains(name))
+        };
+        let meant = named.iter().any(|value| is_known(value) || is_spoken(value));
+        let data = named.iter().any(|value| value.split('/').any(|part| DATA.contains(&part)));
+        let alone = syntax::uses_only_library(Language::of_path(&file), &file, &source, &item);
+        (alone && !meant).then(|| {
+            let sentence = format!("{} calls nothing of the project", test.id);
+            let reason = Reason::new(Code::RedNoCall, sentence).test(&test.id);
+            let reason = reason.place(Some(&file), Some(item.lines.0));
+            Outsider { reason, wants_data: data && waiting::misses_a_file(test) }
+        })
+    };
+    let found: Vec<Outsider> = tests.iter().filter_map(outside).collect();
+    let all = found.len() == tests.len() && material.after.load_errors.is_empty();
+    if all { found } else { Vec::new() }
 }
 
 fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
@@ -92,6 +186,9 @@ fn may_bring(language: Language, source: &str, name: &str) -> bool {
 
 /// A program of its own, as each file in `tests` is, knows nothing that it does not import.
 fn of_load_error(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
+    if error.file.as_deref().is_some_and(|file| file.ends_with("_test.go")) {
+        return of_go(material, error);
+    }
     let file = error.file.as_deref().filter(|file| is_external_test(file) && file.ends_with(".rs"))?;
     let missing = error.kind == LoadErrorKind::MissingSymbol && error.message.starts_with("cannot find ");
     let name = error.message.split('`').nth(1).filter(|_| missing && error.message.contains("in this scope"))?;
@@ -99,6 +196,32 @@ fn of_load_error(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
     if may_bring(Language::Rust, &source, name) || source.contains("macro_use") {
         return None;
     }
+    let sentence = format!("{file} uses `{name}`, which nothing brings into it");
+    Some(Reason::new(Code::RedUnrelatedSymbol, sentence).place(Some(file), error.line))
+}
+
+/// What can be no part of the project: a package of somebody else's that no manifest names, and a variable of the test
+/// with another letter in it.
+fn of_go(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
+    let file = error.file.as_deref()?;
+    let foreign = error.message.split("no required module provides package ").nth(1);
+    let foreign = foreign.map(|rest| rest.split([';', ' ', ':']).next().unwrap_or_default());
+    let own = |path: &str| material.packages.iter().any(|package| path.starts_with(&package.name));
+    let slip = || {
+        let name = error.message.strip_prefix("undefined: ")?.trim();
+        let source = (material.now)(file)?;
+        let items = syntax::items(Language::Go, file, &source);
+        let inside = |item: &&Item| error.line.is_some_and(|line| (item.lines.0..=item.lines.1).contains(&line));
+        let item = items.iter().filter(|item| item.is_test).find(inside)?;
+        let text = source.get(item.span.clone()).unwrap_or_default();
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let mut twins = words.filter(|word| word.len() > 2 && stand_in::is_near(word, name));
+        let called = text.contains(&format!("{name}(")) || text.contains(&format!("{name}."));
+        let given = |word: &str| text.contains(&format!("{word} :=")) || text.contains(&format!("{word}, "));
+        let meant = called || syntax::mentions(material.brief, name);
+        twins.any(given).then_some(name).filter(|_| !meant)
+    };
+    let name = foreign.filter(|path| !own(path)).or_else(slip)?;
     let sentence = format!("{file} uses `{name}`, which nothing brings into it");
     Some(Reason::new(Code::RedUnrelatedSymbol, sentence).place(Some(file), error.line))
 }

@@ -33,6 +33,7 @@ const MANIFEST: &str = "go.mod";
 const TEST_NAMES: &[&str] = &["Test", "Example", "Fuzz"];
 /// Ahead of the run: the path and the folder of each module, because reports name packages, not folders.
 const MODULES: &str = "modules";
+const TEST_FILES: &str = "**/*_test.go";
 const COVERAGE_FILE: &str = "cover.out";
 
 /// What the compiler and the loader say of something that is not there yet, or not there in this form.
@@ -45,6 +46,8 @@ const MISSING_SYMBOL: &[&str] = &[
     "cannot find package",
     "cannot find module",
     "no required module provides package",
+    "no non-test Go files",
+    "no Go files in",
     "not enough arguments in call",
     "too many arguments in call",
     "not enough return values",
@@ -55,6 +58,8 @@ const MISSING_SYMBOL: &[&str] = &[
 ];
 /// The exception of a test that a panic ended.
 pub(crate) const PANIC: &str = "panic";
+/// What Go says of a test that wanted to end the process itself.
+const EXITED: &str = "unexpected call to os.Exit";
 /// Where the compiler stops telling; it is wrong with nothing.
 const NO_MORE: &str = "too many errors";
 const SYNTAX: &[&str] = &["syntax error", "expected ", "missing ','", "illegal character", "not terminated"];
@@ -79,6 +84,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let call = Call::new([go, "test", "-json", "-count=1", "-vet=off"]);
     let mut invocation = Invocation::new("go test", Call::default());
     invocation.before.push(Step { name: MODULES, call: Call::new([go, "list", "-m", "-f", "{{.Path}} {{.Dir}}"]) });
+    // Go tells of no test where it is written.
+    invocation.reports.push(ReportAt::Source(TEST_FILES));
     invocation.call = match selection {
         Selection::All => call.args(["./..."]),
         // Go compiles and runs packages; a file alone would be a package of its own.
@@ -120,7 +127,7 @@ fn packages_of(paths: &[String]) -> Vec<String> {
 
 /// Whether two tests are run by one process, which a panic ends for both.
 pub(crate) fn share_a_process(one: &str, other: &str) -> bool {
-    matches!((split_id(one), split_id(other)), (Some((one, _)), Some((other, _))) if one == other)
+    package_of(one).is_some_and(|package| package_of(other) == Some(package))
 }
 
 /// `example.com/demo.TestT/one_two` is package `example.com/demo` and test `TestT/one_two`.
@@ -148,7 +155,7 @@ fn pattern(test: &str) -> String {
 pub(super) fn parse(captured: &Captured) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     let stream = go_json::parse(&captured.stdout);
-    let modules = Modules::read(captured);
+    let places = Places { modules: Modules::read(captured), written: written(captured) };
     let nothing = stream.events == 0 && stream.plain.is_empty();
     if captured.failed_step().is_some() || (nothing && captured.exit != Exit::Code(0)) {
         report.decided = Some(Outcome::UsageError);
@@ -164,7 +171,7 @@ pub(super) fn parse(captured: &Captured) -> Report {
         report.stage(Stage::Build, false);
         report.load_errors = load_errors(&stream, captured, &unbuilt);
     }
-    add_tests(&mut report, &stream, &modules, captured.exit);
+    add_tests(&mut report, &stream, &places, captured.exit);
     let ended = stream.packages.values().all(|package| package.end.is_some());
     report.finished = ended && !captured.cut && (!stream.packages.is_empty() || !unbuilt.is_empty());
     let failed = stream.packages.values().any(|package| package.end == Some(End::Fail));
@@ -233,7 +240,7 @@ fn kind_of(words: &str) -> LoadErrorKind {
     LoadErrorKind::of(words, MISSING_SYMBOL, SYNTAX)
 }
 
-fn add_tests(report: &mut Report, stream: &Stream, modules: &Modules, exit: Exit) {
+fn add_tests(report: &mut Report, stream: &Stream, places: &Places, exit: Exit) {
     // A test with subtests says nothing of its own, unless it failed and none of them did.
     let mut worst_below: BTreeMap<(&str, &str), Status> = BTreeMap::new();
     for test in &stream.tests {
@@ -254,7 +261,7 @@ fn add_tests(report: &mut Report, stream: &Stream, modules: &Modules, exit: Exit
         let status = status(test, exit);
         match worst_below.get(&(test.package.as_str(), test.name.as_str())) {
             Some(below) if below.is_failure() || !status.is_failure() => {}
-            Some(_) | None => report.tests.push(described(test, status, modules)),
+            Some(_) | None => report.tests.push(described(test, status, places)),
         }
     }
 }
@@ -272,22 +279,85 @@ fn status(test: &GoTest, exit: Exit) -> Status {
     }
 }
 
-fn described(test: &GoTest, status: Status, modules: &Modules) -> Test {
+fn described(test: &GoTest, status: Status, places: &Places) -> Test {
     let mut shown = Test::new(format!("{}.{}", test.package, test.name), status);
     shown.duration_ms = test.seconds.map(|seconds| seconds * 1000.0);
     // Go's own way of failing at once: it counts the test as failed, and ends the process.
-    let panicked = test.panic == Some(Panic::Panic) && test.ends == [End::Fail];
+    let panicked = test.panic == Some(Panic::Panic) && test.ends == [End::Fail] && !test.output.contains(EXITED);
     shown.exception = panicked.then(|| PANIC.to_owned());
+    let folder = places.modules.folder_of(&test.package);
+    let in_folder = |folder: &str, file: &str| match folder {
+        "" => file.to_owned(),
+        _ => format!("{folder}/{file}"),
+    };
+    let home = folder.as_deref().and_then(|folder| places.home(folder, &test.name));
+    shown.file = home.map(|(file, _)| file.to_owned());
     if status.is_failure() || status == Status::Skipped {
         let words = if test.error.is_empty() { &test.output } else { &test.error };
         shown.message = Some(bounded_head(words)).filter(|words| !words.is_empty());
         let place = words.lines().find_map(place).or_else(|| words.lines().find_map(frame));
-        if let (Some((file, line)), Some(folder)) = (place, modules.folder_of(&test.package)) {
-            shown.file = Some(if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") });
-            shown.line = Some(line);
-        }
+        let place = place.map(|(file, line)| (in_folder(folder.as_deref().unwrap_or_default(), file), line));
+        shown.line = match (place, home) {
+            // A helper of another file says so of itself; the test is where it begins.
+            (Some((file, _)), Some((known, line))) if file != known => Some(line),
+            (None, Some((_, line))) => Some(line),
+            (Some((file, line)), _) if folder.is_some() => {
+                shown.file = Some(file);
+                Some(line)
+            }
+            (Some(_) | None, None) | (Some(_), Some(_)) => None,
+        };
     }
     shown
+}
+
+/// Where tests are.
+struct Places {
+    modules: Modules,
+    written: Vec<Written>,
+}
+
+/// A function of a test file.
+struct Written {
+    folder: String,
+    name: String,
+    file: String,
+    line: u32,
+}
+
+impl Places {
+    /// The file and the line of a test, of which a subtest is a part.
+    fn home(&self, folder: &str, test: &str) -> Option<(&str, u32)> {
+        let name = test.split('/').next().unwrap_or(test);
+        let known = self.written.iter().find(|one| one.folder == folder && one.name == name)?;
+        Some((&known.file, known.line))
+    }
+}
+
+/// The functions that are written where a line begins, as gofmt has it.
+fn written(captured: &Captured) -> Vec<Written> {
+    let mut all = Vec::new();
+    for (path, bytes) in captured.reports.iter().filter(|(path, _)| path.ends_with("_test.go")) {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (line, text) in (1..).zip(String::from_utf8_lossy(bytes).lines()) {
+            let Some((name, _)) = text.strip_prefix("func ").and_then(|rest| rest.split_once('(')) else { continue };
+            if TEST_NAMES.iter().any(|start| name.starts_with(start)) {
+                let (folder, file, name) = (folder.to_owned(), path.clone(), name.to_owned());
+                all.push(Written { folder, name, file, line });
+            }
+        }
+    }
+    all
+}
+
+/// The package of a test.
+fn package_of(id: &str) -> Option<&str> {
+    split_id(id).map(|(package, _)| package)
+}
+
+/// The function that a test or a subtest is of.
+pub(crate) fn function_of(id: &str) -> Option<&str> {
+    split_id(id).and_then(|(_, test)| test.split('/').next())
 }
 
 /// `    calc_test.go:20: words`: the file's name alone, in the folder of its package.

@@ -269,7 +269,11 @@ fn is_placeholder(statement: Node<'_>) -> bool {
     match statement.kind() {
         "pass_statement" | "empty_statement" => true,
         "raise_statement" | "throw_statement" => statement.text().len() < 400,
-        "return_statement" | "return_expression" => statement.named_children().all(is_neutral),
+        // Go gives back a list of values.
+        "return_statement" | "return_expression" => statement.named_children().all(|value| match value.kind() {
+            "expression_list" => value.named_children().all(is_neutral),
+            _ => is_neutral(value),
+        }),
         "let_declaration" => statement.child("pattern").is_some_and(|pattern| pattern.text() == "_"),
         "expression_statement" => statement.named_children().all(is_neutral),
         _ => is_neutral(statement),

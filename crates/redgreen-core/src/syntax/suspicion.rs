@@ -33,6 +33,12 @@ pub enum Suspect {
     SharesLiterals,
 }
 
+/// Words of Go that tests use in every line, and that a package may give another meaning.
+const PREDECLARED: &[&str] = &[
+    "append", "bool", "byte", "cap", "false", "float64", "int", "len", "nil", "panic", "recover", "rune", "string",
+    "true",
+];
+
 /// Where a pattern is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
@@ -62,6 +68,8 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Text, "RUST_TEST_*", Suspect::DetectsTests),
     (Where::Text, "NEXTEST*", Suspect::DetectsTests),
     (Where::Text, "test.v", Suspect::DetectsTests),
+    (Where::Text, ".test", Suspect::DetectsTests),
+    (Where::Text, "-test.*", Suspect::DetectsTests),
     (Where::Text, "*org.junit*", Suspect::DetectsTests),
     (Where::Name, "process.env.NODE_ENV", Suspect::DetectsTests),
     (Where::Name, "process.env.VITEST*", Suspect::DetectsTests),
@@ -381,11 +389,20 @@ fn matching(place: Where, text: &str) -> Option<Suspect> {
     row.map(|(.., suspect)| *suspect)
 }
 
+/// A name of a whole package in Go, its tests included.
+fn is_outermost(node: Node<'_>) -> bool {
+    let kinds = ["function_declaration", "var_spec", "const_spec", "type_spec", "type_alias"];
+    node.is(&kinds) && !node.ancestors().any(|above| above.is(&["block", "parameter_list", "field_declaration_list"]))
+}
+
 /// An equality that is always the same, or a macro that takes the place of an assertion.
 fn defines(node: Node<'_>) -> Option<Suspect> {
     let name = node.child("name").map(Node::text)?;
     if node.kind() == "macro_definition" {
         return name.starts_with("assert").then_some(Suspect::PatchesRunner);
+    }
+    if node.tree().language == Language::Go && PREDECLARED.contains(&name) && is_outermost(node) {
+        return Some(Suspect::PatchesRunner);
     }
     let body = node.child("body").filter(|_| EQUALITY.contains(&name))?;
     let mut statements = body.named_children().filter(|child| !child.is(row(node.tree().language).comments));

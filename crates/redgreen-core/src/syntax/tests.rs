@@ -1,9 +1,11 @@
 //! Tables: a source, and what the questions see in it.
 
 mod change;
+mod contradiction;
 mod imports;
 mod inert;
 mod items;
+mod library;
 mod perturb;
 mod robust;
 

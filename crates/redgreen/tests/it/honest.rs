@@ -60,6 +60,20 @@ fn typescript_cheats() {
     with_vitest("cheats/typescript");
 }
 
+#[test]
+fn go() {
+    if crate::runner::is_installed("go") {
+        is_right("honest/go", |_| {});
+    }
+}
+
+#[test]
+fn go_cheats() {
+    if crate::runner::is_installed("go") {
+        is_right("cheats/go", |_| {});
+    }
+}
+
 fn with_vitest(language: &str) {
     let modules = crate::runner::node_modules();
     if crate::runner::is_installed("node") && modules.join(".bin/vitest").exists() {

@@ -83,7 +83,30 @@ fn a_panic_is_the_failure_of_its_test_and_placed_where_the_test_stood() {
     let test = report.test("demo.TestA").unwrap();
     assert_eq!((test.status, test.exception.as_deref()), (Status::Crashed, Some(PANIC)));
     assert_eq!((test.file.as_deref(), test.line), (Some("calc_test.go"), Some(10)));
+    let exits = String::from_utf8_lossy(&captured.stdout).replace("not yet", EXITED);
+    let exited = parse(&Captured { stdout: exits.into_bytes(), ..captured });
+    assert_eq!(exited.test("demo.TestA").unwrap().exception, None);
     assert!(share_a_process("demo.TestA", "demo.TestB/one") && !share_a_process("demo.TestA", "demo/sub.TestB"));
+}
+
+#[test]
+fn a_test_is_where_it_is_written() {
+    let mut captured = samples::one("go-test127", "one_fail").captured();
+    let stdout = b"example.com/demo /project\n".to_vec();
+    captured.steps.push(StepEnd { name: MODULES.to_owned(), exit: Exit::Code(0), stdout, stderr: Vec::new() });
+    let source = b"package demo\n\nfunc TestAdds(t *testing.T) {}\n\nfunc TestWrong(t *testing.T) {}\n".to_vec();
+    captured.reports.push(("more_test.go".to_owned(), source));
+    let report = parse(&captured);
+    let place = |name: &str| {
+        let test = report.test(&format!("example.com/demo.{name}")).unwrap();
+        (test.file.as_deref(), test.line)
+    };
+    assert_eq!(place("TestAdds"), (Some("more_test.go"), None));
+    // What failed in a helper of another file is told where the test begins.
+    assert_eq!(place("TestWrong"), (Some("more_test.go"), Some(5)));
+    assert_eq!(package_of("example.com/demo.TestT/one"), Some("example.com/demo"));
+    assert_eq!(function_of("example.com/demo.TestT/one"), Some("TestT"));
+    assert_eq!(function_of("tests/test_a.py::test_a"), None);
 }
 
 #[test]

@@ -143,6 +143,8 @@ fn a_stub_adds_only_what_lets_a_test_compile() {
         stub("a.py", old, &format!("{old}{added}"), expected);
         stub("a.py", old, &format!("{added}{old}"), expected);
     }
+    stub("a.go", "package a\n", "package a\n\nfunc F(n int) (string, error) {\n\treturn \"\", nil\n}\n", true);
+    stub("a.go", "package a\n", "package a\n\nfunc F(n int) (string, error) {\n\treturn \"I\", nil\n}\n", false);
     stub("a.py", old, "def add(a, b):\n    return 0\n", false);
     stub("a.py", old, "", false);
     stub("a.py", old, "def add(a, b):  # sum\n    return a + b\n", true);
@@ -228,6 +230,10 @@ fn suspicious_code_is_named() {
     suspects("a.py", "if \"py\" \"test\" in loaded:\n    pass\n", &[(Suspect::DetectsTests, 1)]);
     suspects("a.rs", "fn f() { std::thread::current().name(); }\n", &[(Suspect::DetectsTests, 1)]);
     suspects("a.rs", "fn f() -> bool { cfg!(debug_assertions) }\n", &[(Suspect::DetectsTests, 1)]);
+    suspects("a.go", "package a\n\nfunc len(x any) int { return 9 }\n", &[(Suspect::PatchesRunner, 3)]);
+    suspects("a.go", "package a\n\nconst true = false\n", &[(Suspect::PatchesRunner, 3)]);
+    suspects("a.go", "package a\n\nfunc f() { len := 1; _ = len }\n\nfunc (a A) len() int { return 1 }\n", &[]);
+    suspects("a.go", "package a\n\nvar on = strings.HasSuffix(os.Args[0], \".test\")\n", &[(Suspect::DetectsTests, 3)]);
     suspects("a.js", "process.exit(0);\n", &[(Suspect::Exits, 1)]);
     suspects("a.js", "expect.extend({});\n", &[(Suspect::PatchesRunner, 1)]);
     suspects("a.js", "export const add = (a, b) => a + b;\n", &[]);

@@ -1,0 +1,104 @@
+//! Tables for what the text of tests says for or against them.
+
+use super::*;
+use crate::control::reworked::is_silent;
+
+#[test]
+fn a_new_test_that_sleeps_by_its_own_will_is_known() {
+    const HOOK: &str = "def pytest_collection_modifyitems(config, items):\n    for item in items:\n        if 'slow' in item.keywords:\n            item.add_marker(pytest.mark.skip())\n";
+    const PYTHON: &str = "import pytest\n\n\n@pytest.mark.slow\ndef test_a():\n    assert f() == 1\n";
+    let go = |body: &str| format!("package a\n\nfunc TestA(t *testing.T) {{\n{body}\n}}\n");
+    let by_setting = go("\tif os.Getenv(\"SLOW\") == \"\" {\n\t\tt.Skip(\"slow\")\n\t}");
+    let by_code = go("\tif !Ready() {\n\t\tt.Skip(\"slow\")\n\t}");
+    let awake = go("\tReady()");
+    for (files, id, expected) in [
+        (&[("tests/conftest.py", HOOK), ("tests/test_a.py", PYTHON)][..], "tests/test_a.py::test_a", true),
+        (&[("tests/conftest.py", ""), ("tests/test_a.py", PYTHON)], "tests/test_a.py::test_a", false),
+        (&[("tests/test_a.py", PYTHON)], "tests/test_a.py::test_a", false),
+        (&[("tests/test_a.py", &PYTHON.replace("slow", "skip"))], "tests/test_a.py::test_a", true),
+        (&[("a_test.go", &by_setting)], "example.com/kit.TestA", true),
+        (&[("a_test.go", &by_code)], "example.com/kit.TestA", false),
+        (&[("a_test.go", &awake)], "example.com/kit.TestA", false),
+    ] {
+        let scene = Scene { before: files, now: files, ..Scene::default() };
+        let mut after = report(&[format!("+{id}")]);
+        for test in &mut after.tests {
+            test.status = Status::Skipped;
+            test.file = Some(if id.ends_with("TestA") { "a_test.go" } else { "tests/test_a.py" }.to_owned());
+        }
+        let seen = scene.ask(Phase::Green, |material| asleep(material, &Report::default(), &after));
+        assert_eq!(!seen.is_empty(), expected, "{files:?}");
+        let known = scene.ask(Phase::Green, |material| asleep(material, &after, &after));
+        assert!(known.is_empty());
+    }
+}
+
+#[test]
+fn what_go_cannot_build_and_will_not_is_told() {
+    let test = |body: &str| format!("package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {{\n{body}\n}}\n");
+    for (body, line, message, expected) in [
+        ("\t_ = Title(\"a\")", 6, "undefined: Title", Some(Code::RedNoAssertion)),
+        ("\tt.Log(Title(\"a\"))", 6, "undefined: Title", Some(Code::RedNoAssertion)),
+        ("\tif Title(\"a\") != \"A\" {\n\t\tt.Error()\n\t}", 6, "undefined: Title", None),
+        ("\tequal(t, Title(\"a\"), \"A\")", 6, "undefined: Title", None),
+        ("\tgot := F()\n\tif gott != 1 {\n\t\tt.Error(got)\n\t}", 7, "undefined: gott", Some(Code::RedUnrelatedSymbol)),
+        ("\tgot := F()\n\tif got != goal {\n\t\tt.Error(got)\n\t}", 7, "undefined: goal", None),
+        (
+            "\tt.Fatal(nothing.Check())",
+            6,
+            "no required module provides package github.com/nobody/nothing; to add it:",
+            Some(Code::RedUnrelatedSymbol),
+        ),
+        ("\tt.Fatal(sub.Check())", 6, "no required module provides package roman/sub; to add it:", None),
+    ] {
+        let source = test(body);
+        let scene = Scene { now: &[("a_test.go", &source)], ..Scene::default() };
+        let told = scene.ask(Phase::Red, |material| {
+            let mut after = material.after.clone();
+            after.load_errors.push(LoadError {
+                stage: crate::report::Stage::Build,
+                file: Some("a_test.go".to_owned()),
+                line: Some(line),
+                kind: LoadErrorKind::MissingSymbol,
+                code: None,
+                message: message.to_owned(),
+            });
+            wrong_reasons(&Material { after: &after, ..*material })
+        });
+        assert_eq!(told.first().map(|reason| reason.code), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_test_with_nothing_of_the_project_in_it_is_for_a_human() {
+    const MISSING: &str = "Os { code: 2, kind: NotFound, message: \"No such file or directory\" }";
+    for (body, message, refused, asked) in [
+        ("std::fs::read_to_string(\"tests/data/x\").unwrap();", MISSING, true, false),
+        ("assert!(std::path::Path::new(\"src/x.rs\").exists());", "assertion failed", false, true),
+        ("assert!(std::fs::read_to_string(\"README.md\").unwrap().contains(\"x\"));", "assertion failed", false, false),
+        ("std::fs::read_to_string(\"openapi.yaml\").unwrap();", MISSING, false, true),
+        ("std::fs::read_to_string(\"schema.json\").unwrap();", MISSING, false, false),
+        ("assert_eq!(roman::f(), 1);", "assertion failed", false, false),
+    ] {
+        let source = format!("#[test]\nfn a() {{\n    {body}\n}}\n");
+        let now = [("tests/a.rs", source.as_str()), ("README.md", "")];
+        let scene = Scene { now: &now, targets: &["roman/tests/a::a"], brief: "schema.json", ..Scene::default() };
+        let (wrong, doubted) = scene.ask(Phase::Red, |material| {
+            let mut after = material.after.clone();
+            for test in &mut after.tests {
+                test.message = Some(message.to_owned());
+            }
+            let material = Material { after: &after, ..*material };
+            (wrong_reasons(&material), doubts(&material))
+        });
+        assert_eq!((!wrong.is_empty(), !doubted.is_empty()), (refused, asked), "{body}: {wrong:?} {doubted:?}");
+    }
+}
+
+#[test]
+fn what_fails_without_a_fault_says_nothing_of_it() {
+    let known = report(&["+a", "-b"]);
+    assert!(is_silent(&report(&["+a", "-b"]), &known));
+    assert!(is_silent(&report(&["+a"]), &known));
+    assert!(!is_silent(&report(&["-a", "-b"]), &known));
+}
