@@ -57,7 +57,7 @@ fn uses(material: &Material<'_>, name: &str) -> usize {
     let mut found = 0;
     for path in material.paths {
         let Some(source) = (material.now)(path).filter(|source| source.contains(name)) else { continue };
-        found += source.lines().filter(|line| syntax::mentions(line, name)).count();
+        found += syntax::uses(Language::of_path(path), &source, name);
         if found > 1 {
             break;
         }

@@ -15,7 +15,26 @@ pub fn wrong_reasons(material: &Material<'_>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = targets.filter_map(|test| of_test(material, test)).collect();
     reasons.extend(material.after.load_errors.iter().filter_map(|error| of_load_error(material, error)));
     reasons.extend(material.after.load_errors.iter().filter_map(|error| asks_nothing(material, error)));
+    reasons.extend(material.after.load_errors.iter().flat_map(|error| behind(material, error)));
     reasons
+}
+
+/// Tests of a file that does not load yet, which will fail whatever makes it load.
+fn behind(material: &Material<'_>, error: &LoadError) -> Vec<Reason> {
+    let Some(file) = error.file.as_deref().filter(|file| stand_in::is_test(material, file)) else { return Vec::new() };
+    let (Some(source), language) = ((material.now)(file), Language::of_path(file)) else { return Vec::new() };
+    let old = (material.before)(file).unwrap_or_default();
+    let known = syntax::items(language, file, &old);
+    let is_new = |item: &&Item| !known.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
+    let own = own_names(material, file, &source);
+    let items = syntax::items(language, file, &source);
+    let failing = items.iter().filter(|item| item.is_test).filter(is_new).filter_map(|item| {
+        let line = item.lines.0;
+        let statement = syntax::unrelated(language, file, &source, item, line, &own)?;
+        let sentence = format!("{} of {file} fails at `{statement}`, whatever the code does", item.name);
+        Some(Reason::new(Code::RedUnrelatedFailure, sentence).place(Some(file), Some(line)))
+    });
+    failing.collect()
 }
 
 /// Where nothing can be built there is nothing to try a test with; one that only calls, and looks at nothing, asks for
@@ -58,9 +77,22 @@ fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
         };
         return Some(Reason::new(Code::RedNoCall, sentence).test(&test.id).place(Some(file), Some(line)));
     }
-    let statement = syntax::unrelated(language, file, &source, item, line)?;
+    let statement = syntax::unrelated(language, file, &source, item, line, &own_names(material, file, &source))?;
     let sentence = format!("{} fails at `{statement}`, whatever the code does", test.id);
     Some(Reason::new(Code::RedUnrelatedFailure, sentence).test(&test.id).place(Some(file), Some(line)))
+}
+
+/// What the file imports of the project's code.
+fn own_names(material: &Material<'_>, file: &str, source: &str) -> Vec<String> {
+    let language = Language::of_path(file);
+    let project = syntax::Project { paths: material.paths, packages: material.packages };
+    let is_code = |import: &syntax::Import| {
+        let mut found = syntax::resolve(language, file, import, project);
+        found.extend(stand_in::planned(language, file, import, material));
+        !found.is_empty() && !found.iter().any(|path| stand_in::is_test(material, path))
+    };
+    let imports = syntax::imports(language, source).into_iter().filter(is_code);
+    imports.flat_map(|import| import.names).collect()
 }
 
 /// Python's tests are run with code that does nothing in place of all there is, which tells more than their text does;
