@@ -1,6 +1,6 @@
 //! RED: tests that fail, and whose failure no code of the project can change.
 
-use super::{About, Material, is_external_test, stand_in};
+use super::{About, Material, changed_test_files, is_external_test, stand_in};
 use crate::change::is_python_library;
 use crate::report::{LoadError, LoadErrorKind, Test};
 use crate::syntax::{self, Item, Language};
@@ -55,7 +55,7 @@ fn asks_nothing(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
 }
 
 fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
-    let (file, line) = (test.file.as_deref()?, test.line?);
+    let Some((file, line)) = test.file.as_deref().zip(test.line) else { return of_unplaced(material, test) };
     let source = (material.now)(file)?;
     let language = Language::of_path(file);
     let items = syntax::items(language, file, &source);
@@ -80,6 +80,20 @@ fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
     let statement = syntax::unrelated(language, file, &source, item, line, &own_names(material, file, &source))?;
     let sentence = format!("{} fails at `{statement}`, whatever the code does", test.id);
     Some(Reason::new(Code::RedUnrelatedFailure, sentence).test(&test.id).place(Some(file), Some(line)))
+}
+
+/// Where the runner does not say in which line a test failed, it is found by its name.
+fn of_unplaced(material: &Material<'_>, test: &Test) -> Option<Reason> {
+    changed_test_files(material).iter().find_map(|file| {
+        let (source, language) = ((material.now)(file)?, Language::of_path(file));
+        let is_meant = |item: &&Item| item.is_test && About { file: file.clone(), item: item.name.clone() }.is(test);
+        let items = syntax::items(language, file, &source);
+        let item = items.iter().find(is_meant)?;
+        let own = own_names(material, file, &source);
+        let statement = syntax::unrelated(language, file, &source, item, item.lines.0, &own)?;
+        let sentence = format!("{} fails at `{statement}`, whatever the code does", test.id);
+        Some(Reason::new(Code::RedUnrelatedFailure, sentence).test(&test.id).place(Some(file), Some(item.lines.0)))
+    })
 }
 
 /// What the file imports of the project's code.
