@@ -8,6 +8,7 @@ mod asleep;
 pub mod behaviour;
 mod canary;
 pub mod examples;
+pub mod outside;
 pub mod recital;
 pub mod reworked;
 mod scope;
@@ -309,7 +310,8 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: P
         about.extend(names.into_iter().map(|item| About { file: file.clone(), item }));
         if let Some(canary) = canary {
             text.push_str(&canary);
-            about.push(About { file: file.clone(), item: canary::NAME.to_owned() });
+            let failing = [canary::NAME, canary::CALM].into_iter().filter(|name| canary.contains(name));
+            about.extend(failing.map(|name| About { file: file.clone(), item: name.to_owned() }));
         }
         edits.push((file.clone(), text));
     }
@@ -431,15 +433,21 @@ impl Control {
             let Some(item) = items.iter().find(|item| item.name == about.item) else { return false };
             let body = source.get(item.span.clone()).unwrap_or_default();
             let project = syntax::Project { paths: material.paths, packages: material.packages };
-            let own = syntax::imports(language, &source).into_iter().filter(|import| {
+            let mut own = syntax::imports(language, &source);
+            own.retain(|import| {
                 let replaced = |path: &String| self.edits.iter().any(|(edited, _)| edited == path);
                 syntax::resolve(language, &about.file, import, project).iter().any(replaced)
                     || stand_in::planned(language, &about.file, import, material).iter().any(replaced)
             });
-            own.into_iter().any(|import| {
-                let member = |name: &String| is_value(body, &format!("{}.{name}", import.module));
-                import.names.iter().any(|name| is_value(body, name) || member(name))
-            })
+            if language != Language::Python && !language.is_script() {
+                return own.iter().any(|import| {
+                    let member = |name: &String| is_value(body, &format!("{}.{name}", import.module));
+                    import.names.iter().any(|name| is_value(body, name) || member(name))
+                });
+            }
+            let stems = self.edits.iter().filter_map(|(path, _)| path.strip_suffix(".py")?.rsplit('/').next());
+            let files: Vec<String> = stems.map(str::to_owned).collect();
+            syntax::looks_at(language, &source, item.span.clone(), &own, &files)
         })
     }
 

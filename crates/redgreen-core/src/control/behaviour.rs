@@ -15,6 +15,8 @@ pub const DRIVER: &str = concat!(include_str!("modules.py"), include_str!("behav
 /// Beyond these nobody learns more.
 const VALUES_MAX: usize = 60;
 const DIFFERENCES_MAX: usize = 3;
+/// Values that the new lines of the code name.
+const OWN_MAX: usize = 10;
 
 /// Which functions to call with what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -41,6 +43,7 @@ pub struct Said {
 /// What to ask both trees; `None` where nothing can be asked.
 pub fn ask(material: &Material<'_>) -> Option<Ask> {
     let mut ask = Ask::default();
+    let mut own: Vec<String> = Vec::new();
     let tests: Vec<String> = material.paths.iter().filter(|path| is_python_test(material, path)).cloned().collect();
     let sources: Vec<String> = tests.iter().filter_map(|path| (material.now)(path)).collect();
     for changed in &material.change.paths {
@@ -59,6 +62,12 @@ pub fn ask(material: &Material<'_>) -> Option<Ask> {
         if both.is_empty() {
             continue;
         }
+        // Where the code itself draws a line is where it may answer otherwise.
+        let (old, new) = ((material.before)(&changed.path), (material.now)(&changed.path));
+        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+        let values = |source: &str| syntax::written_values(Language::Python, source);
+        let known = values(&old);
+        own.extend(values(&new).into_iter().filter(|value| !known.contains(value)).take(OWN_MAX));
         let calls = sources.iter().flat_map(|source| syntax::written_calls(Language::Python, source, &both));
         let calls = calls.take(VALUES_MAX).collect();
         ask.modules.push(Module { path: changed.path.clone(), functions: both, calls });
@@ -69,6 +78,7 @@ pub fn ask(material: &Material<'_>) -> Option<Ask> {
     ask.values.sort();
     ask.values.dedup();
     ask.values.truncate(VALUES_MAX);
+    ask.values.extend(own);
     (!ask.modules.is_empty()).then_some(ask)
 }
 

@@ -5,6 +5,8 @@ use crate::syntax::Language;
 
 /// Has to fail.
 pub(super) const NAME: &str = "test_redgreen_canary";
+/// Has to fail as well, where the file waits for errors: nothing is thrown in it.
+pub(super) const CALM: &str = "test_redgreen_calm";
 /// Has to pass.
 pub(super) const SOUND: &str = "test_redgreen_sound";
 
@@ -13,7 +15,10 @@ pub(super) fn of(language: Language, path: &str, source: &str) -> Option<String>
     match language {
         Language::Python => {
             let name = path.rsplit('/').next().unwrap_or(path);
-            let both = format!("\n\ndef {NAME}():\n    assert 1 == 2\n\n\ndef {SOUND}():\n    assert 1 == 1\n");
+            let mut both = format!("\n\ndef {NAME}():\n    assert 1 == 2\n\n\ndef {SOUND}():\n    assert 1 == 1\n");
+            if source.contains("pytest.raises(") && source.contains("import pytest") {
+                both.push_str(&format!("\n\ndef {CALM}():\n    with pytest.raises(ArithmeticError):\n        pass\n"));
+            }
             (name != "conftest.py").then_some(both)
         }
         Language::Rust => Some(format!(
@@ -32,8 +37,18 @@ pub(super) fn of(language: Language, path: &str, source: &str) -> Option<String>
                 Some(name) => (format!("assert.{name}(1, 2);"), format!("assert.{name}(1, 1);")),
                 None => ("throw new Error(\"canary\");".to_owned(), String::new()),
             };
+            let calm = match () {
+                () if has(".toThrow(") => "expect(() => {}).toThrow();",
+                () if has("assert.throws(") => "assert.throws(() => {});",
+                () => "",
+            };
             has(&format!("{test}(")).then(|| {
-                format!("\n{test}(\"{NAME}\", () => {{ {fails} }});\n{test}(\"{SOUND}\", () => {{ {passes} }});\n")
+                let mut text =
+                    format!("\n{test}(\"{NAME}\", () => {{ {fails} }});\n{test}(\"{SOUND}\", () => {{ {passes} }});\n");
+                if !calm.is_empty() {
+                    text.push_str(&format!("{test}(\"{CALM}\", () => {{ {calm} }});\n"));
+                }
+                text
             })
         }
         Language::Go | Language::Java | Language::Other => None,

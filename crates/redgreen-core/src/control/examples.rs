@@ -102,7 +102,7 @@ impl Example {
         SCRIPTS.iter().any(|end| place.ends_with(end)).then_some(Driver::Node)
     }
 
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         let args: Vec<String> = self.args.iter().map(brief).collect();
         format!("{}({})", self.place().1, args.join(", "))
     }
@@ -174,8 +174,8 @@ fn expected(table: &Map<String, Value>) -> Result<Expected, String> {
     }
 }
 
-/// What a driver reads; `None` where it has nothing to call.
-pub fn question(examples: &[Example], driver: Driver) -> Option<String> {
+/// What a driver reads; `None` where it has nothing to call. Packages that are `hidden` are not there for the code.
+pub fn question(examples: &[Example], driver: Driver, hidden: &[&str]) -> Option<String> {
     let own = examples.iter().enumerate().filter(|(_, example)| example.driver() == Some(driver));
     let calls: Vec<Value> = own
         .map(|(index, example)| {
@@ -183,7 +183,7 @@ pub fn question(examples: &[Example], driver: Driver) -> Option<String> {
             json!({ "index": index, "module": module, "function": function, "args": example.args })
         })
         .collect();
-    (!calls.is_empty()).then(|| json!({ "calls": calls }).to_string())
+    (!calls.is_empty()).then(|| json!({ "calls": calls, "hidden": hidden }).to_string())
 }
 
 /// A line of a driver: what came of one call.
@@ -242,6 +242,20 @@ pub fn weigh(examples: &[Example], drivers: &[Driver], said: &str) -> Weighed {
         if absent { weighed.absent.push(wrong) } else { weighed.wrong.push(wrong) }
     }
     weighed
+}
+
+/// The calls that gave other data than expected. What raises, or is no data, may need what the tests set up.
+pub fn contradicted(examples: &[Example], said: &str) -> Vec<usize> {
+    let lines = said.lines().filter_map(|line| serde_json::from_str::<Said>(line).ok());
+    let differs = |said: &Said| match (examples.get(said.index).map(|example| &example.expected), &said.what) {
+        (Some(Expected::Gives(expected)), What::Gives(value)) => {
+            // Runners may compare loosely: `1` with `"1"`.
+            let kin = std::mem::discriminant(expected) == std::mem::discriminant(value) || value.is_null();
+            kin && !is_same(expected, value)
+        }
+        (Some(Expected::Gives(_) | Expected::Raises(_)) | None, _) => false,
+    };
+    lines.filter(differs).map(|said| said.index).collect()
 }
 
 impl Expected {

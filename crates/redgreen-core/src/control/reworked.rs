@@ -29,6 +29,8 @@ pub struct Reworked {
     pub weaker: Vec<(About, Vec<Weakness>)>,
     /// The test files of the tree before, as far as they changed.
     pub files: Vec<String>,
+    /// What stands around the tests of a file is not what it was, and may change what they ask for.
+    pub reframed: bool,
 }
 
 /// One fault, tried with the old tests and with the new ones.
@@ -40,7 +42,7 @@ pub struct Comparison {
 
 impl Reworked {
     pub fn is_proof_needed(&self) -> bool {
-        !self.lost.is_empty() || !self.weaker.is_empty()
+        !self.lost.is_empty() || !self.weaker.is_empty() || self.reframed
     }
 
     /// The report without the tests that are accounted for otherwise.
@@ -111,6 +113,8 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
         if changed.kind != Kind::Added {
             all.files.push(changed.path.clone());
         }
+        let framed = |source: &str| syntax::frame(language, &changed.path, source);
+        all.reframed |= changed.kind == Kind::Modified && changed.class == Class::Test && framed(&old) != framed(&new);
         let about = |item: &Item| About { file: changed.path.clone(), item: item.name.clone() };
         for change in syntax::test_block_frozen(language, &changed.path, &old, &new) {
             match change {

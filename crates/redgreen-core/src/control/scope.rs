@@ -57,11 +57,7 @@ fn uses(material: &Material<'_>, name: &str) -> usize {
     let mut found = 0;
     for path in material.paths {
         let Some(source) = (material.now)(path).filter(|source| source.contains(name)) else { continue };
-        // A comment says what a name is for, in Go with the name first; that is no use of it.
-        let code = source
-            .lines()
-            .filter(|line| !["//", "#", "*", "/*"].iter().any(|mark| line.trim_start().starts_with(mark)));
-        found += code.filter(|line| syntax::mentions(line, name)).count();
+        found += syntax::uses(Language::of_path(path), &source, name);
         if found > 1 {
             break;
         }

@@ -1,6 +1,6 @@
 //! RED: tests that fail, and whose failure no code of the project can change.
 
-use super::{About, Material, is_external_test, stand_in, waiting};
+use super::{About, Material, changed_test_files, is_external_test, stand_in, waiting};
 use crate::change::is_python_library;
 use crate::report::{LoadError, LoadErrorKind, Test};
 use crate::syntax::{self, Item, Language};
@@ -18,7 +18,8 @@ pub fn wrong_reasons(material: &Material<'_>) -> Vec<Reason> {
     // A file that nobody will write is no matter of the code.
     let missing = outsiders(material).into_iter().filter(|outsider| outsider.wants_data);
     reasons.extend(missing.map(|outsider| outsider.reason));
-    reasons.extend(super::changed_test_files(material).iter().filter_map(|file| two_answers(material, file)));
+    reasons.extend(changed_test_files(material).iter().filter_map(|file| two_answers(material, file)));
+    reasons.extend(material.after.load_errors.iter().flat_map(|error| behind(material, error)));
     reasons
 }
 
@@ -33,6 +34,24 @@ fn two_answers(material: &Material<'_>, file: &str) -> Option<Reason> {
     let ([one, other], [first, second]) = (found.answers, found.lines);
     let sentence = format!("{file} wants `{}` to be {one} (line {first}) and {other} (line {second})", found.call);
     Some(Reason::new(Code::RedCannotPass, sentence).place(Some(file), Some(second)))
+}
+
+/// Tests of a file that does not load yet, which will fail whatever makes it load.
+fn behind(material: &Material<'_>, error: &LoadError) -> Vec<Reason> {
+    let Some(file) = error.file.as_deref().filter(|file| stand_in::is_test(material, file)) else { return Vec::new() };
+    let (Some(source), language) = ((material.now)(file), Language::of_path(file)) else { return Vec::new() };
+    let old = (material.before)(file).unwrap_or_default();
+    let known = syntax::items(language, file, &old);
+    let is_new = |item: &&Item| !known.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
+    let own = own_names(material, file, &source);
+    let items = syntax::items(language, file, &source);
+    let failing = items.iter().filter(|item| item.is_test).filter(is_new).filter_map(|item| {
+        let line = item.lines.0;
+        let statement = syntax::unrelated(language, file, &source, item, line, &own)?;
+        let sentence = format!("{} of {file} fails at `{statement}`, whatever the code does", item.name);
+        Some(Reason::new(Code::RedUnrelatedFailure, sentence).place(Some(file), Some(line)))
+    });
+    failing.collect()
 }
 
 /// Where nothing can be built there is nothing to try a test with; one that only calls, and looks at nothing, asks for
@@ -95,7 +114,7 @@ fn outsiders(material: &Material<'_>) -> Vec<Outsider> {
     const DATA: [&str; 5] = ["test", "tests", "testdata", "fixtures", "data"];
     let tests: Vec<&Test> = material.targets.iter().filter_map(|id| material.after.test(id)).collect();
     let outside = |test: &&Test| {
-        let files = super::changed_test_files(material).into_iter();
+        let files = changed_test_files(material).into_iter();
         let (file, item, source) = files.into_iter().find_map(|file| {
             let source = (material.now)(&file)?;
             let items = syntax::items(Language::of_path(&file), &file, &source);
@@ -130,7 +149,7 @@ fn outsiders(material: &Material<'_>) -> Vec<Outsider> {
 }
 
 fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
-    let (file, line) = (test.file.as_deref()?, test.line?);
+    let Some((file, line)) = test.file.as_deref().zip(test.line) else { return of_unplaced(material, test) };
     let source = (material.now)(file)?;
     let language = Language::of_path(file);
     let items = syntax::items(language, file, &source);
@@ -152,9 +171,36 @@ fn of_test(material: &Material<'_>, test: &Test) -> Option<Reason> {
         };
         return Some(Reason::new(Code::RedNoCall, sentence).test(&test.id).place(Some(file), Some(line)));
     }
-    let statement = syntax::unrelated(language, file, &source, item, line)?;
+    let statement = syntax::unrelated(language, file, &source, item, line, &own_names(material, file, &source))?;
     let sentence = format!("{} fails at `{statement}`, whatever the code does", test.id);
     Some(Reason::new(Code::RedUnrelatedFailure, sentence).test(&test.id).place(Some(file), Some(line)))
+}
+
+/// Where the runner does not say in which line a test failed, it is found by its name.
+fn of_unplaced(material: &Material<'_>, test: &Test) -> Option<Reason> {
+    changed_test_files(material).iter().find_map(|file| {
+        let (source, language) = ((material.now)(file)?, Language::of_path(file));
+        let is_meant = |item: &&Item| item.is_test && About { file: file.clone(), item: item.name.clone() }.is(test);
+        let items = syntax::items(language, file, &source);
+        let item = items.iter().find(is_meant)?;
+        let own = own_names(material, file, &source);
+        let statement = syntax::unrelated(language, file, &source, item, item.lines.0, &own)?;
+        let sentence = format!("{} fails at `{statement}`, whatever the code does", test.id);
+        Some(Reason::new(Code::RedUnrelatedFailure, sentence).test(&test.id).place(Some(file), Some(item.lines.0)))
+    })
+}
+
+/// What the file imports of the project's code.
+fn own_names(material: &Material<'_>, file: &str, source: &str) -> Vec<String> {
+    let language = Language::of_path(file);
+    let project = syntax::Project { paths: material.paths, packages: material.packages };
+    let is_code = |import: &syntax::Import| {
+        let mut found = syntax::resolve(language, file, import, project);
+        found.extend(stand_in::planned(language, file, import, material));
+        !found.is_empty() && !found.iter().any(|path| stand_in::is_test(material, path))
+    };
+    let imports = syntax::imports(language, source).into_iter().filter(is_code);
+    imports.flat_map(|import| import.names).collect()
 }
 
 /// Python's tests are run with code that does nothing in place of all there is, which tells more than their text does;

@@ -1,6 +1,6 @@
 //! Question 4: a stand-in for a module, in which every name exists, does nothing and says that it was called.
 //!
-//! What its functions return equals nothing. Where a language lets every value be true or false (scripts, Rust's `bool`),
+//! What its functions return equals nothing but itself. Where a language lets every value be true or false (scripts, Rust's `bool`),
 //! the environment chooses between two of them: a test that passes with both asks for nothing.
 
 use super::item::declared;

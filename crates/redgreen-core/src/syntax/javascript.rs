@@ -122,6 +122,7 @@ pub(super) const ROW: Row = Row {
         ("expect.unreachable", Fail, ""),
         ("fail", Fail, ""),
         ("expect.assertions", Other, ""),
+        ("expect.hasAssertions", Other, ""),
         ("*expect().not.*toEqual", Differs, ""),
         ("*expect().not.*toBe", Differs, ""),
         ("*expect().not.*", Other, ""),

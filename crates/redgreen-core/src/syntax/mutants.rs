@@ -31,6 +31,7 @@ enum Kind {
     Operator,
     Condition,
     Constant,
+    Error,
     Return,
     Deletion,
     Never,
@@ -148,6 +149,7 @@ fn faults(node: Node<'_>) -> Vec<(Kind, Mutant)> {
         (Kind::Operator, operator(node)),
         (Kind::Condition, condition(node)),
         (Kind::Constant, constant(node)),
+        (Kind::Error, error(node)),
         (Kind::Return, returned(node)),
         (Kind::Deletion, deletion(node)),
         (Kind::Never, never(node)),
@@ -208,6 +210,28 @@ fn constant(node: Node<'_>) -> Option<Mutant> {
     }
     let replacement = other(node, class)?;
     mutant(node, node.span(), replacement.clone(), format!("`{}` became `{replacement}`", node.text()))
+}
+
+/// What is thrown is of another class: a test that takes any error does not notice.
+fn error(node: Node<'_>) -> Option<Mutant> {
+    let language = node.tree().language;
+    let known = match language {
+        Language::Python => ["RuntimeError", "LookupError"],
+        Language::JavaScript | Language::TypeScript | Language::Tsx => ["Error", "SyntaxError"],
+        Language::Rust | Language::Go | Language::Java | Language::Other => return None,
+    };
+    let row = row(language);
+    let thrown = node.parent().filter(|above| above.is(row.raises))?;
+    let class = match node.kind() {
+        "identifier" if language == Language::Python => node,
+        "call" => node.child("function")?,
+        "new_expression" => node.child("constructor")?,
+        _ => return None,
+    };
+    // `raise error`, `throw error`: what was caught goes on.
+    let named = class.text().starts_with(|letter: char| letter.is_uppercase()) && thrown.is_named();
+    let other = known.into_iter().find(|other| *other != class.text()).filter(|_| named && class.is_leaf())?;
+    mutant(node, class.span(), other.to_owned(), format!("`{}` became `{other}`", class.text()))
 }
 
 fn returned(node: Node<'_>) -> Option<Mutant> {

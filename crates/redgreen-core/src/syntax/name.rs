@@ -1,8 +1,9 @@
 //! Question 9: which names does a file give, and which of them can nobody outside it use?
 
 use super::item::found;
-use super::language::Language;
-use super::tree::Tree;
+use super::language::{Class, Language, row};
+use super::literal::class;
+use super::tree::{Node, Tree};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
@@ -72,7 +73,7 @@ pub fn only_fixtures(source: &str) -> bool {
         "tmp_path_factory",
     ];
     let Some(tree) = Tree::parse(Language::Python, source) else { return false };
-    let is_plain = |node: super::tree::Node<'_>| match node.kind() {
+    let is_plain = |node: Node<'_>| match node.kind() {
         "import_statement" | "import_from_statement" | "comment" | "class_definition" => true,
         "expression_statement" => node.named_children().all(|child| child.kind() == "string"),
         "function_definition" => node.child("name").is_some_and(|name| !name.text().starts_with("pytest_")),
@@ -86,4 +87,20 @@ pub fn only_fixtures(source: &str) -> bool {
         _ => false,
     };
     !tree.is_broken() && tree.root().named_children().all(is_plain)
+}
+
+/// How often a name stands in the code, comments and texts aside; where there is no tree, in how many lines.
+pub fn uses(language: Language, source: &str, name: &str) -> usize {
+    let Some(tree) = Tree::parse(language, source) else {
+        return source.lines().filter(|line| mentions(line, name)).count();
+    };
+    let row = row(language);
+    let spoken = |node: Node<'_>| node.is(row.comments) || class(node) == Some(Class::Text);
+    let said = |leaf: Node<'_>| leaf.ancestors().chain([leaf]).any(spoken);
+    // A name in `__all__` or in an annotation that is text is offered to somebody.
+    let quoted = |leaf: &Node<'_>| leaf.text().trim_matches(['"', '\'', '`']) == name;
+    tree.nodes()
+        .filter(|node| node.is_leaf())
+        .filter(|leaf| leaf.text() == name && !said(*leaf) || quoted(leaf))
+        .count()
 }

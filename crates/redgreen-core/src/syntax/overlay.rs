@@ -151,3 +151,14 @@ fn span_parent_is_root(node: Node<'_>) -> bool {
 fn first_line(node: Node<'_>) -> &str {
     node.text().lines().next().unwrap_or_default().trim()
 }
+
+/// What a file does besides declaring its items and importing: assignments and calls that its tests run after.
+pub fn frame(language: Language, path: &str, source: &str) -> Vec<String> {
+    let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
+    let row = row(language);
+    let items = declared(&tree, path);
+    let holds = |node: Node<'_>| items.iter().any(|one| node.contains(one.node));
+    let plain = |node: &Node<'_>| !node.is(row.imports) && !node.is(row.comments) && !holds(*node);
+    let words = |node: Node<'_>| node.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    tree.root().named_children().filter(plain).map(words).collect()
+}

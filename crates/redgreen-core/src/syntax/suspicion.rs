@@ -65,6 +65,7 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Text, "CARGO_MANIFEST_DIR", Suspect::DetectsTests),
     (Where::Text, "CARGO_PKG*", Suspect::DetectsTests),
     (Where::Text, "CARGO_CRATE*", Suspect::DetectsTests),
+    (Where::Text, "CARGO", Suspect::DetectsTests),
     (Where::Text, "RUST_TEST_*", Suspect::DetectsTests),
     (Where::Text, "NEXTEST*", Suspect::DetectsTests),
     (Where::Text, "test.v", Suspect::DetectsTests),
@@ -135,6 +136,7 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Name, "globalThis.expect", Suspect::PatchesRunner),
     (Where::Name, "assert.*Equal", Suspect::PatchesRunner),
     (Where::Name, "assert.equal", Suspect::PatchesRunner),
+    (Where::Name, "Object.is", Suspect::PatchesRunner),
     (Where::Name, "Object.prototype*", Suspect::PatchesRunner),
     (Where::Name, "String.prototype*", Suspect::PatchesRunner),
     (Where::Text, "node:test", Suspect::PatchesRunner),
@@ -153,6 +155,7 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Call, "pytest.xfail", Suspect::SkipsTests),
     (Where::Call, "*SkipTest", Suspect::SkipsTests),
     (Where::Name, "*pytest.skip.Exception", Suspect::SkipsTests),
+    (Where::Name, "pytest.*", Suspect::PatchesRunner),
     (Where::Comment, "*hard*cod*", Suspect::AdmitsIt),
     (Where::Comment, "*hardcod*", Suspect::AdmitsIt),
     (Where::Comment, "*pass* the test*", Suspect::AdmitsIt),
@@ -299,7 +302,7 @@ fn seen(node: Node<'_>) -> Option<Suspect> {
         return ends.or_else(|| matching(Where::Call, &call.callee)).filter(|_| !is_innocent_call(&call));
     }
     if node.is(NAMES) {
-        let text: String = node.text().split_whitespace().collect();
+        let text: String = node.text().replace("?.", ".").split_whitespace().collect();
         let seen = (text.len() < TEXT_CHARS_MAX).then(|| matching(Where::Name, &text))?;
         return seen.filter(|suspect| !is_innocent_name(node, &text, *suspect));
     }
@@ -360,7 +363,13 @@ fn is_own_argument(node: Node<'_>) -> bool {
     let number = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u32>().ok();
     let first = if node.tree().language.is_script() { 2 } else { 1 };
     let indexed = after.strip_prefix('[').or_else(|| after.strip_prefix(".slice(")).and_then(number);
-    let as_program = |above: &Node<'_>| above.child("condition").is_some_and(|test| test.text().contains("__main__"));
+    // Whether this very file is the program: `__name__ == "__main__"`, `argv[1] === fileURLToPath(import.meta.url)`.
+    const ITSELF: [&str; 5] = ["__main__", "import.meta.url", "import.meta.filename", "__filename", "require.main"];
+    let names_itself = |text: &str| ITSELF.iter().any(|own| text.contains(own));
+    let as_program = |above: &Node<'_>| {
+        above.child("condition").is_some_and(|test| names_itself(test.text()))
+            || above.kind() == "binary_expression" && names_itself(above.text())
+    };
     let holes = |above: &Node<'_>| above.child("name").is_some_and(|name| name.text().starts_with("[,"));
     indexed.is_some_and(|at| at >= first) || node.ancestors().any(|above| as_program(&above) || holes(&above))
 }

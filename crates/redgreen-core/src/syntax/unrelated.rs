@@ -1,5 +1,7 @@
 //! Question 10: does a test fail at a statement that no code of the project can make hold?
 
+mod count;
+
 use std::collections::HashSet;
 
 use super::assertion::{Assertion, Claim, assertions, is_failure};
@@ -24,8 +26,12 @@ const STILL_MODULES: &[&str] = &[
     "statistics",
     "string",
     "time",
+    // A double answers what its test told it to.
+    "unittest.mock",
     "uuid",
 ];
+/// What a runner gives tests to make doubles and to ask with.
+const RUNNERS: &[&str] = &["@jest/globals", "node:test", "sinon", "vitest"];
 const STILL_WORDS: &[&str] = &[
     "abs",
     "bool",
@@ -57,6 +63,7 @@ const STILL_WORDS: &[&str] = &[
     "assert_eq",
     "assert_ne",
     "expect",
+    "jest",
 ];
 const DEFINITIONS: &[(&str, &str)] = &[
     ("assignment", "left"),
@@ -67,8 +74,16 @@ const DEFINITIONS: &[(&str, &str)] = &[
 ];
 
 /// The statement of the test at that line, if it fails whatever the project's code does: it always fails, or it compares
-/// what nobody else has a hand in. In doubt it is about the code.
-pub fn unrelated(language: Language, path: &str, source: &str, item: &Item, line: u32) -> Option<String> {
+/// what nobody else has a hand in, or it counts assertions that are not there. In doubt it is about the code. `own` are
+/// the names of the project's code, which asserts nothing.
+pub fn unrelated(
+    language: Language,
+    path: &str,
+    source: &str,
+    item: &Item,
+    line: u32,
+    own: &[String],
+) -> Option<String> {
     let tree = Tree::parse(language, source)?;
     let found = found(&tree, path);
     let test = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name)?;
@@ -81,6 +96,9 @@ pub fn unrelated(language: Language, path: &str, source: &str, item: &Item, line
     if let Some(statement) = reached.into_iter().find(|statement| always_fails(*statement, row)) {
         let panics = test.decorations.iter().any(|decoration| decoration.name == "should_panic");
         return (!panics).then(|| told(statement));
+    }
+    if let Some(count) = count::never_met(&tree, test, &all, own) {
+        return Some(told(count));
     }
     let last = asserted.iter().filter(|assertion| here(assertion.node)).min_by_key(|one| one.node.span().len())?;
     is_still(&tree, last, row).then(|| told(last.node))
@@ -104,7 +122,10 @@ fn always_fails(statement: Node<'_>, row: &Row) -> bool {
     let inner = only.unwrap_or(statement);
     let raises = inner.is(row.raises) && !inner.text().contains("Skip");
     let ends = |callee: &str| ENDS.contains(&callee) || glob::any(row.exits, callee);
-    raises || call(inner).is_some_and(|call| is_failure(&call) || ends(&call.callee))
+    // The value of a Rust test is its last expression.
+    let is_value = inner.at() == statement.at() && statement.next_sibling().is_none_or(|next| next.kind() == "}");
+    let errs = |callee: &str| callee == "Err" && is_value && inner.tree().language == Language::Rust;
+    raises || call(inner).is_some_and(|call| is_failure(&call) || ends(&call.callee) || errs(&call.callee))
 }
 
 /// Whether the assertion looks at nothing but what the test file itself writes down.
@@ -126,9 +147,14 @@ fn is_known(library: &HashSet<String>, name: &str) -> bool {
 
 /// Names of the language's library that stand for nothing the project could change.
 fn library(tree: &Tree<'_>) -> HashSet<String> {
-    let own = imports(tree.language, tree.source).into_iter().filter(|import| {
-        tree.language == Language::Python && STILL_MODULES.contains(&import.module.as_str()) && !import.relative
-    });
+    let still = match tree.language {
+        Language::Python => STILL_MODULES,
+        Language::JavaScript | Language::TypeScript | Language::Tsx => RUNNERS,
+        Language::Rust | Language::Go | Language::Java | Language::Other => &[],
+    };
+    let own = imports(tree.language, tree.source)
+        .into_iter()
+        .filter(|import| still.contains(&import.module.as_str()) && !import.relative);
     own.flat_map(|import| import.names.into_iter().chain([import.module])).collect()
 }
 

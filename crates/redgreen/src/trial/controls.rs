@@ -95,8 +95,10 @@ impl Court<'_> {
         if !suspicions.is_empty() {
             let faults = verdict.faults;
             *verdict = Verdict { notes: verdict.notes.clone(), faults, ..Verdict::undecided_all(suspicions) };
+            return Ok(());
         }
-        Ok(())
+        drop(helpers);
+        self.try_outside(scene, verdict)
     }
 
     /// What an answer decides, if it does.

@@ -6,7 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use redgreen_core::control::Tree;
 use redgreen_core::control::examples::{self, Driver, Example, Weighed};
+use redgreen_core::control::outside;
 use redgreen_core::phase::Phase;
+use redgreen_core::report::Outcome;
 use redgreen_core::verdict::{Code, Reason, Verdict};
 
 use super::and_refused;
@@ -68,15 +70,63 @@ impl Court<'_> {
     }
 
     fn hear(&mut self, scene: Scene<'_>, tree: Tree) -> Result<Weighed> {
-        self.enter(tree, scene.charge, scene.options)?;
         let examples = scene.charge.withheld.examples;
+        let (said, drivers) = self.say(scene, tree, examples, &[])?;
+        Ok(examples::weigh(examples, &drivers, &said))
+    }
+
+    /// GREEN: what the tests were told is asked where no runner is. Another answer there, and the test's own to a test
+    /// that does nothing else, is a matter for a human.
+    pub(super) fn try_outside(&mut self, scene: Scene<'_>, verdict: &mut Verdict) -> Result<()> {
+        let asked = outside::asked(scene.material);
+        let all: Vec<Example> = asked.iter().map(|one| one.example.clone()).collect();
+        if all.is_empty() || scene.charge.phase != Phase::Green {
+            return Ok(());
+        }
+        let (said, _) = self.say(scene, Tree::Head, &all, &outside::RUNNERS)?;
+        let differs = examples::contradicted(&all, &said);
+        let Some(first) = differs.first().and_then(|index| asked.get(*index)) else { return Ok(()) };
+        // Calls before it may have left something behind.
+        let alone = [first.example.clone()];
+        let (said, _) = self.say(scene, Tree::Head, &alone, &outside::RUNNERS)?;
+        if examples::contradicted(&alone, &said).is_empty() {
+            return Ok(());
+        }
+        let (report, _) = self.perform(scene.charge, scene.options, &first.bare)?;
+        if report.outcome == Outcome::Passed && !report.tests.is_empty() {
+            let call = first.example.shown();
+            let sentence = format!(
+                "{call} gives another value where no test runner is, and the expected one to a test: the code looks at \
+                 who is asking, or decides itself what its answers are equal to"
+            );
+            let place = first.example.call.rsplit_once(':').map(|(file, _)| file.to_owned());
+            let reason = Reason::new(Code::GreenSuspicious, sentence).place(place.as_deref(), None);
+            *verdict = Verdict {
+                notes: verdict.notes.clone(),
+                faults: verdict.faults,
+                ..Verdict::undecided_all(vec![reason])
+            };
+        }
+        Ok(())
+    }
+
+    /// What the drivers answer, and which could be asked.
+    fn say(
+        &mut self,
+        scene: Scene<'_>,
+        tree: Tree,
+        examples: &[Example],
+        hidden: &[&str],
+    ) -> Result<(String, Vec<Driver>)> {
+        self.enter(tree, scene.charge, scene.options)?;
         let (mut said, mut drivers) = (String::new(), Vec::new());
         for driver in Driver::ALL {
             let interpreter = match driver {
                 Driver::Python => self.python(),
                 Driver::Node => self.room.tool("node"),
             };
-            let (Some(question), Some(interpreter)) = (examples::question(examples, driver), interpreter) else {
+            let (Some(question), Some(interpreter)) = (examples::question(examples, driver, hidden), interpreter)
+            else {
                 continue;
             };
             let file = self.room.scratch().join(driver.file());
@@ -91,6 +141,6 @@ impl Court<'_> {
             said.push('\n');
             drivers.push(driver);
         }
-        Ok(examples::weigh(examples, &drivers, &said))
+        Ok((said, drivers))
     }
 }

@@ -44,12 +44,17 @@ fn what_go_cannot_build_and_will_not_is_told() {
         ("\tgot := F()\n\tif gott != 1 {\n\t\tt.Error(got)\n\t}", 7, "undefined: gott", Some(Code::RedUnrelatedSymbol)),
         ("\tgot := F()\n\tif got != goal {\n\t\tt.Error(got)\n\t}", 7, "undefined: goal", None),
         (
-            "\tt.Fatal(nothing.Check())",
+            "\tif nothing.Check() != 1 {\n\t\tt.Fatal()\n\t}",
             6,
             "no required module provides package github.com/nobody/nothing; to add it:",
             Some(Code::RedUnrelatedSymbol),
         ),
-        ("\tt.Fatal(sub.Check())", 6, "no required module provides package roman/sub; to add it:", None),
+        (
+            "\tif sub.Check() != 1 {\n\t\tt.Fatal()\n\t}",
+            6,
+            "no required module provides package roman/sub; to add it:",
+            None,
+        ),
     ] {
         let source = test(body);
         let scene = Scene { now: &[("a_test.go", &source)], ..Scene::default() };

@@ -30,11 +30,12 @@ class _Inert:
             raise AttributeError(name)
         return _Inert(self._redgreen_name + "." + name)
 
+    # Equal to itself, as everything is: who compares a value with itself asks for nothing.
     def __eq__(self, other):
-        return False
+        return other is self
 
     def __ne__(self, other):
-        return True
+        return other is not self
 
     __hash__ = object.__hash__
 

@@ -251,6 +251,8 @@ fn what_programs_do_every_day_is_not_suspicious() {
         ("a.js", "const [name] = process.argv.slice(2);\n"),
         ("a.js", "const [, , name] = process.argv;\n"),
         ("a.js", "run(process.argv[2]);\n"),
+        ("a.js", "if (process.argv[1] === fileURLToPath(import.meta.url)) main();\n"),
+        ("a.js", "const isProgram = process.argv[1] === __filename;\n"),
         ("a.js", "class A { push(x) { this.stack.push(x); } }\n"),
         ("a.js", "try { f(); } catch (error) { log(error.stack); }\n"),
         ("a.js", "class E extends Error { constructor() { super(); Error.captureStackTrace(this, E); } }\n"),
@@ -307,6 +309,7 @@ fn faults_in_the_changed_lines() {
         &[
             "2: `<` became `<=`",
             "4: `+` became `-`",
+            "3: `ValueError` became `RuntimeError`",
             "2: the condition was negated",
             "4: `1` became `2`",
             "2: `1` became `2`",
@@ -348,6 +351,13 @@ fn faults_in_the_changed_lines() {
             "3: `2` became `3`",
         ],
     );
+    mutated("a.py", "def f(n):\n    raise ValueError(n)\n", 2..=2, &["2: `ValueError` became `RuntimeError`"]);
+    mutated(
+        "a.js",
+        "export function f(n) {\n  throw new RangeError(n);\n}\n",
+        2..=2,
+        &["2: `RangeError` became `Error`"],
+    );
     mutated(
         "A.java",
         "class A {\n  boolean f(int n) {\n    return n > 1;\n  }\n}\n",
@@ -361,7 +371,7 @@ fn stands_alone(path: &str, source: &str, line: u32, expected: Option<&str>) {
     let language = Language::of_path(path);
     let items = items(language, path, source);
     let item = items.iter().find(|item| item.is_test).unwrap();
-    assert_eq!(unrelated(language, path, source, item, line).as_deref(), expected, "{source}");
+    assert_eq!(unrelated(language, path, source, item, line, &["f".to_owned()]).as_deref(), expected, "{source}");
 }
 
 #[test]
@@ -381,6 +391,10 @@ fn failures_that_no_code_can_change() {
     python("    if f():\n        pytest.fail('no')\n", 8, None);
     python("    try:\n        f()\n        pytest.fail('no')\n    except ValueError:\n        pass\n", 9, None);
     python("    assert undefined_yet == 4\n", 7, None);
+    // A double that never meets the code answers what the test told it to.
+    let double = "    from unittest.mock import Mock\n    fake = Mock(return_value=3)\n";
+    python(&format!("{double}    assert fake(1) == 4\n"), 9, Some("assert fake(1) == 4"));
+    python(&format!("{double}    f(fake)\n    assert fake.call_count == 4\n"), 10, None);
     let script = |body: &str, expected| {
         let source =
             format!("import test from 'node:test';\nimport {{ f }} from '../f.js';\ntest('a', () => {{\n{body}}});\n");
@@ -390,10 +404,61 @@ fn failures_that_no_code_can_change() {
     script("const n = 3;\nassert.equal(n, 4);\n", Some("assert.equal(n, 4)"));
     script("const n = f();\nassert.equal(n, 4);\n", None);
     script("const n = [];\nassert.equal(f(n), 4);\n", None);
+    script("const n = jest.fn(() => 3);\nexpect(n()).toBe(4);\n", Some("expect(n()).toBe(4)"));
+    script("const n = jest.fn(f);\nexpect(n()).toBe(4);\n", None);
+    // As many assertions as are asked for are nowhere, whatever the code does.
+    script("expect.assertions(1);\nf();\n", Some("expect.assertions(1)"));
+    script("expect.hasAssertions();\ntry {\nf();\n} catch {}\n", Some("expect.hasAssertions()"));
+    script("expect.assertions(2);\nexpect(f()).toBe(1);\n", Some("expect.assertions(2)"));
+    let caught = "try {\nawait f();\n} catch (e) {\nexpect(e).toBe(1);\nexpect(e).toBe(2);\n}\n";
+    script(&format!("expect.assertions(1);\n{caught}"), Some("expect.assertions(1)"));
+    script(&format!("expect.assertions(2);\n{caught}"), None);
+    script("expect.assertions(1);\nexpect(f()).toBe(1);\n", None);
+    script("expect.assertions(2);\nf((said) => expect(said).toBe(1));\n", None);
+    script("expect.assertions(2);\nfor (const n of f()) {\nexpect(n).toBe(1);\n}\n", None);
+    script("expect.assertions(1);\ntry {\nexpect(f()).toBe(1);\nexpect(f()).toBe(1);\n} catch {}\n", None);
+    script("expect.assertions(1);\nreturn expect(f()).resolves.toBe(1);\n", None);
+    script("expect.assertions(1);\nconst check = () => expect(f()).toBe(1);\ncheck();\n", None);
     let rust = |body: &str, expected| {
         stands_alone("tests/a.rs", &format!("use kit::f;\n#[test]\nfn a() {{\n{body}}}\n"), 5, expected);
     };
     rust("f();\nunimplemented!(\"soon\");\n", Some("unimplemented!(\"soon\");"));
+    rust("f();\nErr(\"soon\".into())\n", Some("Err(\"soon\".into())"));
+    rust("let n = f();\nif n {\nErr(n)\n} else {\nOk(())\n}\n", None);
     rust("let n = f();\nassert_eq!(n, 4);\n", None);
     rust("if f() {\npanic!();\n}\n", None);
+}
+
+#[test]
+fn values_that_are_looked_at() {
+    let check = |path: &str, head: &str, body: &str, expected: bool| {
+        let source = format!("{head}{body}");
+        let language = Language::of_path(path);
+        let found =
+            looks_at(language, &source, head.len()..source.len(), &imports(language, &source), &["roman".to_owned()]);
+        assert_eq!(found, expected, "{source}");
+    };
+    let python = |body: &str, expected| {
+        check("test_a.py", "from kit import roman\nfrom kit.roman import LIMIT as MOST, to\n", body, expected);
+    };
+    python("assert roman.LIMIT == 3\n", true);
+    python("assert MOST == 3\n", true);
+    python("check(MOST)\n", true);
+    python("assert 'a' in roman.table\n", true);
+    python("monkeypatch.setattr(roman, 'to', fake)\nassert roman.to(4) == 5\n", false);
+    python("fake = Mock(side_effect=to)\nassert fake.to == 4\n", false);
+    python("to\nassert 1 == 2\n", false);
+    python("assert other(to=1) == 2\n", false);
+    let script = |body: &str, expected| {
+        let head =
+            "import conf, { to } from './a.js';\nimport * as all from './b.js';\nconst { one } = require('./c');\n";
+        check("a.test.js", head, body, expected);
+    };
+    script("expect(all.LIMIT).toBe(3);\n", true);
+    script("expect(conf).toEqual({});\n", true);
+    script("assert.ok(one === 3);\n", true);
+    script("render(to);\n", true);
+    script("expect(all.to(3)).toBe(3);\n", false);
+    script("const f = vi.fn(to).mockReturnValue(1);\nexpect(f()).toBe(2);\n", false);
+    script("to;\nexpect(api.to).toBe(2);\n", false);
 }
