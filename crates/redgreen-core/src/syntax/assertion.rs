@@ -207,6 +207,11 @@ impl<'t> Assertion<'t> {
         }
     }
 
+    /// `expect.assertions(2)` counts the others: without it a test may ask for as much.
+    pub(super) fn is_count(&self) -> bool {
+        call(self.node).is_some_and(|call| matches!(call.callee.as_str(), "expect.assertions" | "expect.hasAssertions"))
+    }
+
     /// Whether it compares with a value: the strongest kind.
     pub(super) fn is_exact(&self) -> bool {
         matches!(self.claim, Claim::Equal { negated: false, .. })

@@ -51,6 +51,13 @@ fn tests_that_change_are_told() {
         "@pytest.mark.parametrize('n', [])\ndef test_a(n):\n    assert f(n) == n\n",
         &["weakened test_a [FewerRows]"],
     );
+    // A count of assertions is none itself; whether it was needed, faults tell.
+    frozen(
+        "a.test.js",
+        "test('a', () => { expect.assertions(1); expect(f(1)).toBe(2); });",
+        "test('a', () => { expect(f(1)).toBe(2); });",
+        &["changed a"],
+    );
     frozen(
         "a.test.js",
         "test('a', () => { expect(f(1)).toBe(2); });",
