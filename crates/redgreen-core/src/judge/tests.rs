@@ -1,13 +1,16 @@
 //! Rows for every code: what the suite showed before and after, and the ruling.
 //!
 //! A report is a line of words. `+a` passes, `-a` fails (`-a:KeyError` with that exception), `!a` errors, `?a` is
-//! skipped, `xa` fails as expected, `Xa` should and does not, `~a` is flaky, `%a` crashed (`%demo.TestA:panic` by a panic of Go's). `load:FILE`, `syntax:FILE` and `broken:FILE` could not
-//! be loaded (a missing name, bad syntax, anything else). `exit=N`, `cut` (the run did not finish), `hung` (our limit)
-//! and `unstarted` say how it ended; otherwise as an honest runner would. A name without `::` is a test of
-//! `tests/test_a.py`; a pytest name has its file in front, and a cargo name (`roman::…`, `roman/…`) has no known file.
+//! skipped, `xa` fails as expected, `Xa` should and does not, `~a` is flaky, `%a` crashed (`%demo.TestA:panic` by a panic
+//! of Go's). `load:FILE`, `syntax:FILE` and `broken:FILE` could not be loaded (a missing name, bad syntax, anything else).
+//! `exit=N`, `cut` (the run did not finish), `hung` (our limit) and `unstarted` say how it ended; otherwise as an honest
+//! runner would. A name without `::` is a test of `tests/test_a.py`; a pytest name has its file in front, and a cargo name
+//! (`roman::…`, `roman/…`) has no known file.
 //!
 //! A change is a line of words as well: `test+FILE` adds, `test~FILE` changes and `test-FILE` deletes a test file;
 //! `impl`, `mixed`, `stub`, `config`, `manifest` and `module` are the other classes.
+
+mod go;
 
 use super::*;
 use crate::framework::captured::Captured;
@@ -644,63 +647,4 @@ fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
         assert_eq!(told(&verdict), expected, "{phase} {changed}");
         assert!(verdict.reasons.iter().all(|reason| reason.sentence.contains("exit code only")), "{verdict:?}");
     }
-}
-
-#[test]
-fn a_panic_of_go_fails_the_test_and_hides_the_rest_of_its_package() {
-    const PANICKED: &str = "panic: not implemented";
-    let id = |name: &str| format!("example.com/kit/{name}");
-    let go = |words: &[(&str, Status, &str)]| {
-        let mut report = report("");
-        for (name, status, message) in words {
-            let file = format!("{}/a_test.go", name.split('.').next().unwrap());
-            let message = Some((*message).to_owned()).filter(|message| !message.is_empty());
-            let exception = (message.as_deref() == Some(PANICKED)).then(|| framework::go::PANIC.to_owned());
-            report.tests.push(Test { file: Some(file), message, exception, ..Test::new(id(name), *status) });
-        }
-        let red = report.tests.iter().any(|test| test.status.is_failure());
-        report.exit = Exit::Code(i32::from(red));
-        report.conclude();
-        report
-    };
-    let before = go(&[("a.TestOld", Status::Passed, ""), ("b.TestOther", Status::Passed, "")]);
-    let other = ("b.TestOther", Status::Passed, "");
-    for (after, expected) in [
-        (&[("a.TestNew", Status::Crashed, PANICKED), other][..], "red.error"),
-        (&[("a.TestNew", Status::Crashed, PANICKED)], "red.tests_vanished"),
-        (
-            &[("a.TestNew", Status::Crashed, "panic: unexpected call to os.Exit(0)"), other],
-            "red.tests_vanished red.crashed",
-        ),
-        (&[("a.TestNew", Status::Crashed, ""), other], "red.tests_vanished red.crashed"),
-    ] {
-        let change = change("test~a/a_test.go");
-        let after = go(after);
-        let verdict = judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
-        let codes: Vec<&str> = verdict.reasons.iter().map(|reason| reason.code.as_str()).collect();
-        assert_eq!(codes.join(" "), expected, "{verdict:?}");
-        if expected == "red.error" {
-            assert_eq!(verdict.targets, [id("a.TestNew")]);
-            assert!(carry(&before, &after).test(&id("a.TestOld")).is_some());
-        }
-    }
-}
-
-#[test]
-fn go_builds_a_package_as_a_whole() {
-    let mut before = report("");
-    for name in ["a.TestOld", "b.TestOther"] {
-        let file = Some(format!("{}/old_test.go", name.split('.').next().unwrap()));
-        before.tests.push(Test { file, ..Test::new(format!("example.com/kit/{name}"), Status::Passed) });
-    }
-    let mut after = report("load:a/new_test.go");
-    after.tests.push(before.tests[1].clone());
-    let change = change("test+a/new_test.go");
-    let verdict = judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
-    assert_eq!(verdict.decision, Decision::Accepted, "{verdict:?}");
-    after.tests.clear();
-    let file = Some("c/c_test.go".to_owned());
-    after.tests.push(Test { file, ..Test::new("example.com/kit/c.TestThird", Status::Passed) });
-    let verdict = judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
-    assert_eq!(verdict.decision, Decision::Refused, "{verdict:?}");
 }
