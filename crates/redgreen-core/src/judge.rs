@@ -39,7 +39,7 @@ pub fn judge(phase: Phase, evidence: Evidence<'_>) -> Verdict {
     let (before, after) = (Seen::of(evidence.before), Seen::of(evidence.after));
     let mut verdict = match phase {
         Phase::Red => red(evidence.change, &before, &after),
-        Phase::Green => green(evidence.change, &before, &after, evidence.targets),
+        Phase::Green => green(evidence.change, &before, &after, &as_told(evidence.targets, &after)),
         Phase::Refactor | Phase::Plan | Phase::Complete => refactor(evidence.change, &before, &after),
     };
     if after.has(Flag::ExitCodeAlone) {
@@ -87,7 +87,7 @@ pub fn asked_for(
 ) -> Vec<String> {
     match (phase, targets) {
         (Phase::Red, _) => verdict.targets.clone(),
-        (_, Some(targets)) if !targets.is_empty() => targets.to_vec(),
+        (_, Some(targets)) if !targets.is_empty() => as_told(targets, &Seen::of(after)),
         _ => {
             let before = Seen::of(before);
             let passed_before = |id: &str| before.test(id).is_some_and(|test| !test.status.is_failure());
@@ -95,6 +95,18 @@ pub fn asked_for(
             news.map(|test| test.id.clone()).collect()
         }
     }
+}
+
+/// The targets by the names that a report has for them. unittest tells of a subtest only when it fails; once it passes, it
+/// is the test that it is a part of which does.
+fn as_told(targets: &[String], after: &Seen<'_>) -> Vec<String> {
+    let mut known = HashSet::new();
+    let name = |id: &'_ String| {
+        let whole = id.split_once(" (").map(|(whole, _)| whole);
+        let whole = whole.filter(|whole| after.test(id).is_none() && after.test(whole).is_some());
+        whole.map_or_else(|| id.clone(), str::to_owned)
+    };
+    targets.iter().map(name).filter(|name| known.insert(name.clone())).collect()
 }
 
 /// Tests that passed before and fail now, and that nobody asked for.

@@ -648,3 +648,23 @@ fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
         assert!(verdict.reasons.iter().all(|reason| reason.sentence.contains("exit code only")), "{verdict:?}");
     }
 }
+
+#[test]
+fn a_subtest_that_passes_is_told_as_its_test() {
+    let shown = |words: &[(&str, Status)]| {
+        let mut report = report("");
+        report.tests.extend(words.iter().map(|(id, status)| Test::new(*id, *status)));
+        report
+    };
+    let before = shown(&[]);
+    let targets = ["a.T.test_x (n=1)", "a.T.test_x (n=2)"].map(str::to_owned);
+    let change = change("impl~calc.py");
+    for (after, expected) in [
+        (shown(&[("a.T.test_x", Status::Passed)]), "accepted green.passes"),
+        (shown(&[("a.T.test_y", Status::Passed)]), "refused green.tests_vanished"),
+        (shown(&[("a.T.test_x", Status::Skipped)]), "refused green.newly_skipped"),
+    ] {
+        let verdict = judge(Green, Evidence { change: &change, before: &before, after: &after, targets: &targets });
+        assert_eq!(told(&verdict), expected);
+    }
+}
