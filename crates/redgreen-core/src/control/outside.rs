@@ -11,6 +11,11 @@ use crate::syntax::{self, Language};
 /// Calls that are made; those after them say the same.
 const CALLS_MAX: usize = 40;
 const NAME: &str = "redgreen_bare";
+/// In the configuration of a runner, what prepares every test.
+const PREPARES_PYTHON: &[&str] = &["env =", "env=", "usefixtures", "DJANGO_", "-p "];
+const CONFIGURES: &[&str] = &["setup", "Setup", "env", "define", "alias", "preset"];
+const PREPARES_SCRIPTS: &[&str] =
+    &["setupFiles", "globalSetup", "testEnvironment", "--import", "--require", "NODE_ENV=", "\"preset\""];
 /// Whoever uses the code has none of these, though they are installed where it is tested.
 pub const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
 
@@ -29,6 +34,9 @@ pub fn asked(material: &Material<'_>) -> Vec<Outside> {
         else {
             continue;
         };
+        if is_prepared(material, &file, &source) {
+            continue;
+        }
         let project = syntax::Project { paths: material.paths, packages: material.packages };
         for import in syntax::imports(language, &source) {
             let places = syntax::resolve(language, &file, &import, project);
@@ -50,6 +58,37 @@ pub fn asked(material: &Material<'_>) -> Vec<Outside> {
     }
     all.truncate(CALLS_MAX);
     all
+}
+
+/// Whether something makes the world another one before every test of the file: a fixture that nobody asks for, a set-up
+/// file, a browser's globals. What the code answers without it tells nothing then.
+fn is_prepared(material: &Material<'_>, file: &str, source: &str) -> bool {
+    let text = |path: &str| (material.now)(path).unwrap_or_default();
+    if Language::of_path(file) == Language::Python {
+        let above = |path: &str| {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+        };
+        return material.paths.iter().filter(|path| above(path)).any(|path| match path.rsplit('/').next() {
+            Some("conftest.py") => !syntax::only_fixtures(&text(path)),
+            Some("__init__.py") if stand_in::is_test(material, path) => !text(path).trim().is_empty(),
+            Some("pytest.ini" | "pytest.toml" | "tox.ini" | "setup.cfg" | "pyproject.toml") => {
+                PREPARES_PYTHON.iter().any(|word| text(path).contains(word))
+            }
+            Some(_) | None => false,
+        });
+    }
+    let prepares = |path: &String| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let words = match name.split('.').next() {
+            Some("vitest" | "vite" | "jest") if name.contains("config") || name.contains("workspace") => CONFIGURES,
+            Some("package") if name == "package.json" => PREPARES_SCRIPTS,
+            Some(_) | None => return false,
+        };
+        let text = text(path);
+        words.iter().any(|word| text.contains(word))
+    };
+    source.contains("-environment ") || material.paths.iter().any(prepares)
 }
 
 /// A test of its own, beside the others, that holds the statement alone.
