@@ -42,6 +42,9 @@ const PROCESSES_MAX: u32 = 4096;
 /// Parts of cargo's home that a build needs. Not its credentials.
 const CARGO_PARTS: &[&str] = &["bin", "config", "config.toml", "env", "git", "registry"];
 
+/// Where Go's part of the build output is.
+pub const GO_CACHE: &str = "go";
+
 /// What a room is made of.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -253,6 +256,9 @@ impl Room {
             Way::Named(variable) => Some((variable, store.from.clone().into())),
             Way::Linked | Way::Laid => None,
         }));
+        // Without one, Go would compile its own library for every verdict.
+        let go = around.build.as_ref().filter(|_| around.tools.get("go").is_some());
+        all.extend(go.map(|build| ("GOCACHE", build.join(GO_CACHE).into())));
         if around.tools.get("java").is_some() {
             all.extend(home::java(&self.place.join("home")));
         }

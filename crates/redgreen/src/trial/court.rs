@@ -18,12 +18,15 @@ use super::environment::{self, Seen};
 use super::{Charge, Ground};
 use crate::config;
 use crate::process::{Limits, Program, Stop};
-use crate::room::{Options, Room, Surroundings, Trust, build_folder};
+use crate::room::{GO_CACHE, Options, Room, Surroundings, Trust, build_folder};
 use crate::runner::{Place, Settings, Suite};
 use crate::sandbox::Sandbox;
 
 /// How often a test that broke is tried again before it is blamed.
 const FLAKE_TRIES: usize = 5;
+/// Tools whose build output is kept, and the folders in which it shows that there is some.
+const COMPILERS: &[&str] = &["cargo", "go"];
+const BUILT: &[&str] = &["debug", GO_CACHE];
 const COPY_WALL: Duration = Duration::from_secs(300);
 /// Frameworks whose tests are run as they are written: a second room costs next to nothing.
 const NOTHING_TO_BUILD: &[&str] =
@@ -94,7 +97,7 @@ impl<'a> Court<'a> {
         let (sandbox, found) = (sandbox?, found?);
         let surroundings = found.seen;
         let around = found.surroundings;
-        let builds = around.tools.get("cargo").map(|_| {
+        let builds = COMPILERS.iter().any(|name| around.tools.get(name).is_some()).then(|| {
             let root = ground.workshop.join("builds");
             let folder = |trust| build_folder(&root, &place, trust, &around.tools);
             (folder(Trust::Accepted), folder(Trust::Candidate(head)))
@@ -159,7 +162,8 @@ impl<'a> Court<'a> {
     pub(super) fn take_build(&self, charge: &Charge<'_>) -> Result<()> {
         let Some((accepted, candidate)) = &self.builds else { return Ok(()) };
         crate::git::remove_folder(candidate).with_context(|| format!("clear {}", candidate.display()))?;
-        if !accepted.is_dir() || charge.before.is_some() && !accepted.join("debug").is_dir() {
+        let is_built = || BUILT.iter().any(|folder| accepted.join(folder).is_dir());
+        if !accepted.is_dir() || charge.before.is_some() && !is_built() {
             return fs::create_dir_all(candidate).with_context(|| format!("create {}", candidate.display()));
         }
         let limits = Limits { wall: COPY_WALL, output_bytes_max: 4 << 10 };
