@@ -41,6 +41,12 @@ fn what_go_cannot_build_and_will_not_is_told() {
         ("\tt.Log(Title(\"a\"))", 6, "undefined: Title", Some(Code::RedNoAssertion)),
         ("\tif Title(\"a\") != \"A\" {\n\t\tt.Error()\n\t}", 6, "undefined: Title", None),
         ("\tequal(t, Title(\"a\"), \"A\")", 6, "undefined: Title", None),
+        (
+            "\tequal(t, Title(\"a\"), \"A\")\n}\n\nfunc TestMain(m *testing.M) {\n\tos.Exit(m.Run())",
+            6,
+            "undefined: Title",
+            None,
+        ),
         ("\tgot := F()\n\tif gott != 1 {\n\t\tt.Error(got)\n\t}", 7, "undefined: gott", Some(Code::RedUnrelatedSymbol)),
         ("\tgot := F()\n\tif got != goal {\n\t\tt.Error(got)\n\t}", 7, "undefined: goal", None),
         (
@@ -106,4 +112,30 @@ fn what_fails_without_a_fault_says_nothing_of_it() {
     assert!(is_silent(&report(&["+a", "-b"]), &known));
     assert!(is_silent(&report(&["+a"]), &known));
     assert!(!is_silent(&report(&["-a", "-b"]), &known));
+}
+
+#[test]
+fn an_old_test_that_wavers_beside_a_new_one_is_excused() {
+    const OLD: &str = "def test_old():\n    assert f() == 1\n";
+    let both = format!("{OLD}\n\ndef test_new():\n    assert g() == 1\n");
+    let id = |name: &str| format!("tests/test_a.py::{name}");
+    let (old, new) = (id("test_old"), id("test_new"));
+    for (targets, passing, expected) in [
+        (&[old.as_str(), &new][..], &old, None),
+        (&[old.as_str(), &new], &new, Some(Code::RedFlaky)),
+        (&[old.as_str()], &old, Some(Code::RedFlaky)),
+    ] {
+        let now = [("tests/test_a.py", both.as_str())];
+        let scene = Scene { before: &[("tests/test_a.py", OLD)], now: &now, targets, ..Scene::default() };
+        let mut second = report(&targets.iter().map(|id| format!("+{id}")).collect::<Vec<_>>());
+        for test in second.tests.iter_mut().filter(|test| test.id != **passing) {
+            test.status = Status::Failed;
+        }
+        let answer = scene.ask(Phase::Red, |material| again(material, &second));
+        let code = match answer {
+            Answer::Wrong(reasons) => reasons.first().map(|reason| reason.code),
+            Answer::Right | Answer::Ask(_) | Answer::Unnoticed(_) | Answer::Unknown(_) => None,
+        };
+        assert_eq!(code, expected, "{targets:?} {passing}");
+    }
 }
