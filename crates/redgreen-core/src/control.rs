@@ -6,8 +6,10 @@
 
 mod asleep;
 pub mod behaviour;
+mod beside;
 mod canary;
 pub mod examples;
+pub mod inquiry;
 pub mod outside;
 pub mod recital;
 pub mod reworked;

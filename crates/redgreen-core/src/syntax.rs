@@ -61,7 +61,7 @@ pub use stub::is_stub;
 pub use suspicion::{Suspect, Suspicion, added_lines, shared_literals, suspicious};
 pub use tree::SOURCE_BYTES_MAX;
 pub use unrelated::unrelated;
-pub use written::{plain_signatures, written_calls, written_rows, written_values};
+pub use written::{Signature, plain_signatures, signatures, written_calls, written_rows, written_values};
 
 #[cfg(test)]
 mod tests;

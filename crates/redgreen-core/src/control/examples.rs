@@ -25,7 +25,7 @@ const KEYS: [&str; 4] = ["call", "args", "gives", "raises"];
 /// One call, and what has to come of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Example {
-    /// `module.path:function`, or `src/file.py:function`.
+    /// `module.path:function` of Python, or `src/file.rs:function`.
     pub call: String,
     pub args: Vec<Value>,
     #[serde(flatten)]
@@ -45,6 +45,12 @@ pub enum Expected {
 pub enum Driver {
     Python,
     Node,
+    /// A test of ours, for TypeScript and its kin.
+    Script,
+    /// A test of ours.
+    Rust,
+    /// A test of ours.
+    Go,
 }
 
 /// What came of the calls.
@@ -69,26 +75,34 @@ pub struct Wrong {
     pub told: String,
 }
 
-impl Driver {
-    pub const ALL: [Driver; 2] = [Driver::Python, Driver::Node];
-
-    pub fn source(self) -> &'static str {
-        match self {
-            Driver::Python => concat!(include_str!("modules.py"), include_str!("examples.py")),
-            Driver::Node => include_str!("examples.mjs"),
-        }
-    }
-
-    pub fn file(self) -> &'static str {
-        match self {
-            Driver::Python => "examples.py",
-            Driver::Node => "examples.mjs",
-        }
-    }
+/// A program that an interpreter runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Interpreted {
+    pub driver: Driver,
+    pub interpreter: &'static str,
+    pub file: &'static str,
+    pub source: &'static str,
 }
 
+pub const INTERPRETED: [Interpreted; 2] = [
+    Interpreted {
+        driver: Driver::Python,
+        interpreter: "python3",
+        file: "examples.py",
+        source: concat!(include_str!("modules.py"), include_str!("examples.py")),
+    },
+    Interpreted {
+        driver: Driver::Node,
+        interpreter: "node",
+        file: "examples.mjs",
+        source: concat!(include_str!("answer.mjs"), include_str!("examples.mjs")),
+    },
+];
+/// Those that ask by [an inquiry](super::inquiry).
+pub const BUILT: [Driver; 3] = [Driver::Script, Driver::Rust, Driver::Go];
+
 impl Example {
-    fn place(&self) -> (&str, &str) {
+    pub(super) fn place(&self) -> (&str, &str) {
         self.call.rsplit_once(':').unwrap_or((self.call.as_str(), ""))
     }
 
@@ -99,7 +113,13 @@ impl Example {
         if place.ends_with(".py") || is_module {
             return Some(Driver::Python);
         }
-        SCRIPTS.iter().any(|end| place.ends_with(end)).then_some(Driver::Node)
+        match Language::of_path(place) {
+            Language::JavaScript if SCRIPTS.iter().any(|end| place.ends_with(end)) => Some(Driver::Node),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => Some(Driver::Script),
+            Language::Rust => Some(Driver::Rust),
+            Language::Go => Some(Driver::Go),
+            Language::Python | Language::Java | Language::Other => None,
+        }
     }
 
     pub fn shown(&self) -> String {
@@ -204,7 +224,7 @@ enum What {
     Raises(Vec<String>),
     /// Something that is no plain data.
     Other(String),
-    /// There is nothing to call.
+    /// There is nothing to call, or nothing that can be called so.
     Missing(String),
 }
 
@@ -275,7 +295,7 @@ impl Said {
             What::Gives(_) => format!("gives {}", cut(&self.shown)),
             What::Raises(_) => format!("raises {}", cut(&self.shown)),
             What::Other(shown) => format!("gives {}", cut(shown)),
-            What::Missing(why) => format!("is not there ({})", cut(why)),
+            What::Missing(why) => format!("cannot be called ({})", cut(why)),
         }
     }
 }
@@ -315,7 +335,7 @@ impl Weighed {
 
     /// What only the human can put right.
     pub fn doubts(&self) -> Vec<String> {
-        let told = |name| format!("withheld examples call `{name}`, which is not where they say");
+        let told = |name| format!("withheld examples call `{name}`, which cannot be called where and as they say");
         names(&self.absent).map(told).collect()
     }
 
@@ -440,8 +460,11 @@ mod tests {
         let examples = examples(r#"[{"call": "roman:to_roman", "raises": "KeyError"}]"#);
         let weighed = weigh(&examples, &[Driver::Python], r#"{"index": 0, "missing": "no module named 'roman'"}"#);
         assert!(weighed.wrong.is_empty());
-        assert_eq!(weighed.doubts(), ["withheld examples call `to_roman`, which is not where they say"]);
-        let told = "withheld: to_roman() is not there (no module named 'roman'); expected KeyError";
+        assert_eq!(
+            weighed.doubts(),
+            ["withheld examples call `to_roman`, which cannot be called where and as they say"]
+        );
+        let told = "withheld: to_roman() cannot be called (no module named 'roman'); expected KeyError";
         assert!(weighed.notes().contains(&told.to_owned()), "{:?}", weighed.notes());
         assert!(weighed.clone().lost_since(&weighed).wrong.is_empty(), "it was not there before");
         assert_eq!(weighed.lost_since(&Weighed::default()).wrong.len(), 1);
@@ -451,7 +474,7 @@ mod tests {
     fn whoever_wrote_the_code_learns_the_name_of_the_function_only() {
         let examples = examples(
             r#"[{"call": "roman:to_roman", "args": [9], "gives": "IX"}, {"call": "roman:to_roman", "args": [4], "gives": "IV"},
-                {"call": "src/lib.rs:to_roman", "args": [4], "gives": "IV"}]"#,
+                {"call": "src/Roman.java:toRoman", "args": [4], "gives": "IV"}]"#,
         );
         let said = "noise\n{\"index\": 0, \"gives\": \"VIIII\", \"shown\": \"'VIIII'\"}\n";
         let weighed = weigh(&examples, &[Driver::Python], said);
@@ -462,7 +485,7 @@ mod tests {
                 "0 of 2 withheld examples are met",
                 "withheld: to_roman(9) gives 'VIIII'; expected \"IX\"",
                 "withheld: to_roman(4) never answers; expected \"IV\"",
-                "1 withheld examples could not be tried: nobody here can call src/lib.rs:to_roman",
+                "1 withheld examples could not be tried: nobody here can call src/Roman.java:toRoman",
             ]
         );
     }

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::beside::Beside;
 use super::examples::{Example, Expected};
 use super::{Control, Material, Question, Tree, is_target, stand_in, target_files};
 use crate::framework::invoke::Selection;
@@ -93,19 +94,13 @@ fn is_prepared(material: &Material<'_>, file: &str, source: &str) -> bool {
 
 /// A test of its own, beside the others, that holds the statement alone.
 fn bare(language: Language, file: &str, source: &str, statement: &str) -> Control {
-    let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
-    let place = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let beside = Beside { path: file, source };
+    let path = beside.named(NAME);
     let mut text = syntax::import_statements(language, source).join("\n");
-    let path = if language == Language::Python {
-        text.push_str(&format!("\n\n\ndef test_{NAME}():\n    {statement}\n"));
-        format!("{place}test_{NAME}.py")
-    } else {
-        let test = if source.contains("test(") { "test" } else { "it" };
-        text.push_str(&format!("\n\n{test}(\"{NAME}\", () => {{\n  {statement};\n}});\n"));
-        // The file is found by what its name ends with.
-        let stem = name.split(['.', '-', '_']).next().unwrap_or_default();
-        format!("{place}{NAME}{}", name.get(stem.len()..).unwrap_or_default())
-    };
+    text.push_str(&match language == Language::Python {
+        true => format!("\n\n\ndef test_{NAME}():\n    {statement}\n"),
+        false => format!("\n\n{}(\"{NAME}\", () => {{\n  {statement};\n}});\n", beside.word()),
+    });
     Control {
         question: Question::Again,
         tree: Tree::Head,

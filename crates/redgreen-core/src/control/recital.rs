@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::behaviour::Said;
+use super::beside::Beside;
 use super::{Control, Material, Question, Tree, stand_in};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
@@ -102,21 +103,10 @@ fn kept_functions(material: &Material<'_>, language: Language, path: &str) -> Ve
 
 fn script(path: &str, home: &Home, functions: &[String], language: Language) -> Option<(String, String)> {
     let source = &home.source;
-    let common = source.contains(&format!("require(\"{}\")", home.module));
-    let test = if source.contains("test(") || source.contains("test.") { "test" } else { "it" };
-    let bring = |names: &str, from: &str| match common {
-        true => format!("const {names} = require(\"{from}\");\n"),
-        false => format!("import {} from \"{from}\";\n", names.replace(": ", " as ")),
-    };
-    let runner = ["vitest", "node:test", "@jest/globals"].into_iter().find(|runner| source.contains(runner));
-    let mut text = String::from("// @ts-nocheck\n");
-    text.push_str(&bring("{ appendFileSync }", "node:fs"));
-    text.push_str(&bring("{ inspect }", "node:util"));
-    text.push_str(&runner.map(|runner| bring(&format!("{{ {test} }}"), runner)).unwrap_or_default());
-    text.push_str(&match common {
-        true => format!("const subject = require(\"{}\");\n", home.module),
-        false => format!("import * as subject from \"{}\";\n", home.module),
-    });
+    let beside = Beside { path: &home.test, source };
+    let required = source.contains(&format!("require(\"{}\")", home.module));
+    let mut text = beside.opening(required);
+    text.push_str(&beside.bring("* as subject", &home.module, required));
     let calls = syntax::written_calls(language, source, functions).into_iter().take(VALUES_MAX);
     let calls: Vec<String> = calls.map(|(name, arguments)| format!("[\"{name}\", [{arguments}]]")).collect();
     let rows: Vec<String> = syntax::written_rows(language, source)
@@ -130,17 +120,13 @@ fn script(path: &str, home: &Home, functions: &[String], language: Language) -> 
     }
     text.push_str(SCRIPT);
     text.push_str(&format!(
-        "\n{test}(\"{NAME}\", () => recite(subject, \"{path}\", [{}], [{}], [{}]));\n",
+        "\n{}(\"{NAME}\", () => recite(subject, \"{path}\", [{}], [{}], [{}]));\n",
+        beside.word(),
         names.join(", "),
         calls.join(", "),
         rows.join(", ")
     ));
-    // The file is found by what its name ends with.
-    let (folder, name) = home.test.rsplit_once('/').unwrap_or(("", &home.test));
-    let stem = name.split(['.', '-', '_']).next().unwrap_or_default();
-    let ending = name.get(stem.len()..).unwrap_or_default();
-    let place = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    Some((format!("{place}{NAME}{ending}"), text))
+    Some((beside.named(NAME), text))
 }
 
 fn rust(material: &Material<'_>, path: &str, home: &Home, functions: &[String]) -> Option<(String, String)> {

@@ -52,20 +52,51 @@ pub fn written_rows(language: Language, source: &str) -> Vec<Vec<String>> {
     rows.map(|parts| parts.iter().map(|part| part.text().to_owned()).collect()).collect()
 }
 
-/// Outermost public functions of Rust that take nothing but plain values, with the types of these.
-pub fn plain_signatures(source: &str) -> Vec<(String, Vec<String>)> {
-    let Some(tree) = Tree::parse(Language::Rust, source) else { return Vec::new() };
-    let functions = tree.root().named_children().filter(|node| node.kind() == "function_item");
-    let plain = functions.filter_map(|function| {
-        let name = function.child("name")?.text().to_owned();
+/// An outermost function, as its first line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    pub name: String,
+    /// The types of what it takes, as written.
+    pub kinds: Vec<String>,
+    pub returns: String,
+    /// It takes types as well.
+    pub generic: bool,
+    /// Its answer has to be waited for.
+    pub awaited: bool,
+}
+
+/// The outermost functions of Rust and Go.
+pub fn signatures(language: Language, source: &str) -> Vec<Signature> {
+    let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
+    let functions = tree.root().named_children().filter(|node| node.is(&["function_item", "function_declaration"]));
+    let told = functions.filter_map(|function| {
         let parameters = function.child("parameters")?.named_children();
         let kinds: Option<Vec<String>> =
             parameters.map(|one| one.child("type").map(|kind| kind.text().to_owned())).collect();
-        let kinds = kinds.filter(|kinds| kinds.iter().all(|kind| PLAIN.contains(&kind.as_str())))?;
-        let returns = function.child("return_type").map_or("()", Node::text);
-        // No order of its own, or nothing that can be shown.
-        let shown = !["impl ", "dyn ", "Hash", "fn("].iter().any(|part| returns.contains(part));
-        (shown && function.child("type_parameters").is_none()).then_some((name, kinds))
+        let marked = |word| function.children().any(|child| child.is(&["function_modifiers"]) && child.text() == word);
+        Some(Signature {
+            name: function.child("name")?.text().to_owned(),
+            kinds: kinds?,
+            returns: function.child("return_type").map_or("()", Node::text).to_owned(),
+            generic: function
+                .child("type_parameters")
+                .is_some_and(|all| all.named_children().any(|one| !is_lifetime(one))),
+            awaited: marked("async"),
+        })
     });
-    plain.collect()
+    told.collect()
+}
+
+fn is_lifetime(parameter: Node<'_>) -> bool {
+    parameter.text().starts_with('\'')
+}
+
+/// Outermost functions of Rust that take nothing but plain values, with the types of these.
+pub fn plain_signatures(source: &str) -> Vec<(String, Vec<String>)> {
+    let plain = signatures(Language::Rust, source).into_iter().filter(|one| {
+        // No order of its own, or nothing that can be shown.
+        let shown = !["impl ", "dyn ", "Hash", "fn("].iter().any(|part| one.returns.contains(part));
+        shown && !one.generic && !one.awaited && one.kinds.iter().all(|kind| PLAIN.contains(&kind.as_str()))
+    });
+    plain.map(|one| (one.name, one.kinds)).collect()
 }

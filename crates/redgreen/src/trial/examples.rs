@@ -1,11 +1,12 @@
 //! The withheld examples, tried in the clean room by a child process that gets and gives data only.
 
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::control::Tree;
 use redgreen_core::control::examples::{self, Driver, Example, Weighed};
+use redgreen_core::control::inquiry::inquiry;
 use redgreen_core::control::outside;
 use redgreen_core::phase::Phase;
 use redgreen_core::report::Outcome;
@@ -20,6 +21,8 @@ use crate::room::Request;
 use crate::sandbox::Network;
 
 const OUTPUT_BYTES_MAX: usize = 8 << 20;
+/// Beyond what the tests take twice, where code is built before it is called.
+const BUILD_WALL: Duration = Duration::from_secs(60);
 
 /// What the brief knows and whoever wrote the candidate does not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,19 +121,20 @@ impl Court<'_> {
         examples: &[Example],
         hidden: &[&str],
     ) -> Result<(String, Vec<Driver>)> {
-        self.enter(tree, scene.charge, scene.options)?;
         let (mut said, mut drivers) = (String::new(), Vec::new());
-        for driver in Driver::ALL {
-            let interpreter = match driver {
+        for driver in examples::INTERPRETED {
+            let interpreter = match driver.driver {
                 Driver::Python => self.python(),
-                Driver::Node => self.room.tool("node"),
+                Driver::Node | Driver::Script | Driver::Rust | Driver::Go => self.room.tool(driver.interpreter),
             };
-            let (Some(question), Some(interpreter)) = (examples::question(examples, driver, hidden), interpreter)
+            let (Some(question), Some(interpreter)) =
+                (examples::question(examples, driver.driver, hidden), interpreter)
             else {
                 continue;
             };
-            let file = self.room.scratch().join(driver.file());
-            fs::write(&file, driver.source()).context("write the driver")?;
+            self.enter(tree, scene.charge, scene.options)?;
+            let file = self.room.scratch().join(driver.file);
+            fs::write(&file, driver.source).context("write the driver")?;
             let program = self.room.program(interpreter).arg(&file).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
             let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: OUTPUT_BYTES_MAX };
             let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
@@ -139,6 +143,18 @@ impl Court<'_> {
             self.running += started.elapsed();
             said.push_str(&output.stdout_text());
             said.push('\n');
+            drivers.push(driver.driver);
+        }
+        for driver in examples::BUILT {
+            let Some(inquiry) = inquiry(scene.material, tree, examples, driver) else { continue };
+            let log = match &inquiry.control {
+                Some(control) => {
+                    self.timeout = Duration::from_millis(scene.material.after.wall_ms) * 2 + BUILD_WALL;
+                    self.perform(scene.charge, scene.options, control)?.1
+                }
+                None => String::new(),
+            };
+            said.push_str(&inquiry.said(&log));
             drivers.push(driver);
         }
         Ok((said, drivers))

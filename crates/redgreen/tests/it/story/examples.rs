@@ -1,9 +1,11 @@
 //! Withheld examples: a lookup table is told from code, and whoever wrote it learns no answer.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::Story;
+use crate::runner::{is_installed, node_modules};
 
 const TEST: &str = "from roman import to_roman\n\n\ndef test_small_numbers():\n    \
                     assert to_roman(1) == 'I'\n    assert to_roman(2) == 'II'\n    assert to_roman(3) == 'III'\n";
@@ -45,10 +47,10 @@ fn a_lookup_table_is_refused_where_examples_are_withheld() {
 fn code_meets_the_examples_and_a_refactoring_keeps_them() {
     let story = judged(CODE);
     story.redgreen("judge green --examples @examples.toml").exits(0).says("2 of 2 withheld examples are met");
-    story.script("other.toml", "[[examples]]\ncall = \"src/lib.rs:to_roman\"\ngives = 1\n");
-    story.redgreen("judge green --examples @other.toml").exits(0).says("nobody here can call src/lib.rs:to_roman");
+    story.script("other.toml", "[[examples]]\ncall = \"src/Roman.java:toRoman\"\ngives = 1\n");
+    story.redgreen("judge green --examples @other.toml").exits(0).says("nobody here can call src/Roman.java:toRoman");
     story.script("lost.toml", "[[examples]]\ncall = \"numerals:to_roman\"\nargs = [1]\ngives = \"I\"\n");
-    story.redgreen("judge green --examples @lost.toml").exits(3).says("which is not where they say");
+    story.redgreen("judge green --examples @lost.toml").exits(3).says("which cannot be called where and as they say");
     story.file("roman.py", &CODE.replace("'I' * number", "'I' * min(number, 3)")).commit("refactor");
     story.redgreen("judge refactor --examples @examples.toml").exits(1).says("refactor.behaviour: a withheld example");
 }
@@ -75,6 +77,111 @@ fn examples_of_javascript_are_called_by_node() {
     story.redgreen("judge green --examples @examples.json").exits(1).says("add(1, 2) gives 30; expected 3");
     story.file("src/add.js", "console.log('hello');\nexport function add(a, b) {\n  return a + b;\n}\n").commit("more");
     story.redgreen("judge green --base HEAD~2 --examples @examples.json").exits(0).says("1 of 1 withheld examples");
+}
+
+/// What has to be built is asked by a test of ours: a table of answers is told from code there as well.
+#[test]
+fn examples_of_rust_are_called_in_a_test_of_our_own() {
+    let story = Story::new();
+    story.git("rm -q pytest.ini");
+    let manifest = "[package]\nname = \"numerals\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    story.file("Cargo.toml", manifest).file(".gitignore", "target\nCargo.lock\n");
+    story.file("src/lib.rs", "//! Numerals.\nmod roman;\npub use roman::{span, to_roman};\n");
+    let open = "pub fn to_roman(_number: u32) -> Result<String, String> {\n    todo!()\n}\n\n\
+                pub fn span(all: &[i64], first: Option<char>) -> Option<(i64, i64)> {\n    \
+                let _ = first;\n    Some((*all.iter().min()?, *all.iter().max()?))\n}\n";
+    story.file("src/roman.rs", open).commit("start");
+    let test = "use numerals::to_roman;\n\n#[test]\nfn small_numbers() {\n    \
+                assert_eq!(to_roman(1), Ok(\"I\".to_owned()));\n    \
+                assert_eq!(to_roman(2), Ok(\"II\".to_owned()));\n}\n";
+    story.file("tests/roman.rs", test).commit("red");
+    let green = |body: &str| {
+        let code = open.replace("_number", "number").replace("    todo!()", &format!("    {body}"));
+        story.file("src/roman.rs", &code).commit("green");
+    };
+    let list = r#"{ "call": "src/roman.rs:to_roman", "args": [7], "gives": "IIIIIII" },
+                  { "call": "src/roman.rs:to_roman", "args": [0], "raises": "String" },
+                  { "call": "src/roman.rs:span", "args": [[3, -1, 2], "x"], "gives": [-1, 3] },
+                  { "call": "src/roman.rs:span", "args": [[], null], "gives": null }"#;
+    story.script("examples.json", &format!("[{list}]"));
+    green("Ok(match number { 1 => \"I\", 2 => \"II\", _ => \"?\" }.to_owned())");
+    let said = story.redgreen("judge green --examples @examples.json").exits(1);
+    said.says("a withheld example of `to_roman` failed").says("to_roman(7) gives Ok(\"?\"); expected \"IIIIIII\"");
+    green("if number == 0 { return Err(\"none\".to_owned()) }\n    Ok(\"I\".repeat(number as usize))");
+    story.redgreen("judge green --base HEAD~2 --examples @examples.json").exits(0).says("4 of 4 withheld examples");
+    // Nothing of that name, and nothing that could be given to it.
+    for (call, args) in [("src/roman.rs:from_roman", "[1]"), ("src/roman.rs:to_roman", "[\"I\"]"), ("src/x.rs:f", "[]")]
+    {
+        story.script("lost.json", &format!("[{{ \"call\": \"{call}\", \"args\": {args}, \"gives\": 1 }}]"));
+        let said = story.redgreen("judge green --base HEAD~2 --examples @lost.json").exits(3);
+        said.says("which cannot be called where and as they say");
+    }
+    green("if number == 0 { return Err(\"none\".to_owned()) }\n    Ok(\"I\".repeat(number.min(3) as usize))");
+    story.redgreen("judge refactor --examples @examples.json").exits(1).says("refactor.behaviour: a withheld example");
+}
+
+#[test]
+fn examples_of_typescript_are_called_in_a_test_of_our_own() {
+    let story = Story::new();
+    story.git("rm -q pytest.ini");
+    story.file("package.json", r#"{"type": "module", "scripts": {"test": "vitest run"}}"#);
+    story.file(".gitignore", "node_modules\n").commit("vitest");
+    symlink(node_modules(), story.root.join("node_modules")).unwrap();
+    let test = "import { expect, test } from 'vitest';\nimport { add } from '../src/add';\n\n\
+                test('adds', async () => {\n  expect(await add(10, 20)).toBe(30);\n});\n";
+    story.file("tests/add.test.ts", test).commit("red");
+    let code = |answer: &str| {
+        let head = "export async function add(a: number, b: number): Promise<number> {\n";
+        let check = "  if (a < 0) throw new RangeError('less than nothing');\n";
+        story.file("src/add.ts", &format!("{head}{check}  return {answer};\n}}\n")).commit("green");
+    };
+    let list = r#"[{"call": "src/add.ts:add", "args": [1, 2], "gives": 3},
+                   {"call": "src/add.ts:add", "args": [-1, 2], "raises": "RangeError"}]"#;
+    story.script("examples.json", list);
+    code("30");
+    story.redgreen("judge green --examples @examples.json").exits(1).says("add(1, 2) gives 30; expected 3");
+    code("a + b");
+    story.redgreen("judge green --base HEAD~2 --examples @examples.json").exits(0).says("2 of 2 withheld examples");
+    for call in ["src/add.ts:sum", "src/sum.ts:add"] {
+        story.script("lost.json", &format!("[{{ \"call\": \"{call}\", \"args\": [], \"gives\": 1 }}]"));
+        let said = story.redgreen("judge green --base HEAD~2 --examples @lost.json").exits(3);
+        said.says("which cannot be called where and as they say");
+    }
+}
+
+#[test]
+fn examples_of_go_are_called_in_a_test_of_our_own() {
+    if !is_installed("go") {
+        return;
+    }
+    let story = Story::new();
+    story.git("rm -q pytest.ini");
+    story.file("go.mod", "module example.com/numerals\n\ngo 1.19\n").commit("start");
+    let test = "package roman\n\nimport \"testing\"\n\nfunc TestSmall(t *testing.T) {\n\tgot, _ := ToRoman(2)\n\t\
+                if got != \"II\" {\n\t\tt.Fatalf(\"got %q\", got)\n\t}\n}\n";
+    story.file("roman/roman_test.go", test).commit("red");
+    let code = |answer: &str| {
+        let text = "package roman\n\nimport (\n\t\"errors\"\n\t\"strings\"\n)\n\n\
+                    func ToRoman(number int) (string, error) {\n\tif number == 0 {\n\t\t\
+                    return \"\", errors.New(\"none\")\n\t}\n\treturn ANSWER, nil\n}\n\n\
+                    func count(words ...string) map[string]int {\n\tall := map[string]int{}\n\t\
+                    for _, word := range words {\n\t\tall[strings.ToUpper(word)]++\n\t}\n\treturn all\n}\n";
+        story.file("roman/roman.go", &text.replace("ANSWER", answer)).commit("green");
+    };
+    let list = r#"[{"call": "roman/roman.go:ToRoman", "args": [3], "gives": "III"},
+                   {"call": "roman/roman.go:ToRoman", "args": [0], "raises": "error"},
+                   {"call": "roman/roman.go:count", "args": ["a", "b", "A"], "gives": {"A": 2, "B": 1}}]"#;
+    story.script("examples.json", list);
+    code("\"II\"");
+    let said = story.redgreen("judge green --examples @examples.json").exits(1);
+    said.says("a withheld example of `ToRoman` failed").says("ToRoman(3) gives \"II\"; expected \"III\"");
+    code("strings.Repeat(\"I\", number)");
+    story.redgreen("judge green --base HEAD~2 --examples @examples.json").exits(0).says("3 of 3 withheld examples");
+    for (call, args) in [("roman/roman.go:FromRoman", "[1]"), ("roman/roman.go:ToRoman", "[\"I\"]")] {
+        story.script("lost.json", &format!("[{{ \"call\": \"{call}\", \"args\": {args}, \"gives\": 1 }}]"));
+        let said = story.redgreen("judge green --base HEAD~2 --examples @lost.json").exits(3);
+        said.says("which cannot be called where and as they say");
+    }
 }
 
 #[test]
