@@ -1,14 +1,42 @@
 // Makes calls and tells, as data, what came of each: a line of JSON for a call. What was expected is not known here.
 
 import { readFileSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 
+// The project's own translator, which may come along with its runner.
+function translator() {
+  let from = createRequire(resolve("package.json"));
+  for (const through of ["vitest", "vite", "tsx"]) {
+    try {
+      return from("esbuild");
+    } catch {
+      // It is further inside, if it is there.
+    }
+    try {
+      from = createRequire(from.resolve(`${through}/package.json`));
+    } catch {
+      // The next may be there without it.
+    }
+  }
+  throw new Error("nothing here translates TypeScript");
+}
+
+async function load(module) {
+  const path = resolve(module);
+  if (/\.(js|mjs|cjs)$/.test(path)) return import(pathToFileURL(path).href);
+  const outfile = `${path}.redgreen.mjs`;
+  const settings = { bundle: true, format: "esm", platform: "node", packages: "external", logLevel: "silent" };
+  translator().buildSync({ entryPoints: [path], outfile, ...settings });
+  return import(pathToFileURL(outfile).href);
+}
+
 async function outcome({ module, function: name, args }) {
   let loaded;
   try {
-    loaded = await import(pathToFileURL(resolve(module)).href);
+    loaded = await load(module);
   } catch (error) {
     return { missing: shown(error) };
   }

@@ -122,6 +122,15 @@ impl Example {
         }
     }
 
+    /// Who can make the call where no test runner is.
+    fn driver_apart(&self) -> Option<Driver> {
+        match self.driver() {
+            Some(Driver::Python) => Some(Driver::Python),
+            Some(Driver::Node | Driver::Script) => Some(Driver::Node),
+            Some(Driver::Rust | Driver::Go) | None => None,
+        }
+    }
+
     pub fn shown(&self) -> String {
         let args: Vec<String> = self.args.iter().map(brief).collect();
         format!("{}({})", self.place().1, args.join(", "))
@@ -194,9 +203,18 @@ fn expected(table: &Map<String, Value>) -> Result<Expected, String> {
     }
 }
 
-/// What a driver reads; `None` where it has nothing to call. Packages that are `hidden` are not there for the code.
-pub fn question(examples: &[Example], driver: Driver, hidden: &[&str]) -> Option<String> {
-    let own = examples.iter().enumerate().filter(|(_, example)| example.driver() == Some(driver));
+/// What a driver reads; `None` where it has nothing to call.
+pub fn question(examples: &[Example], driver: Driver) -> Option<String> {
+    calls_of(examples, &[], |example| example.driver() == Some(driver))
+}
+
+/// The same where no test runner is; packages that are `hidden` are not there for the code.
+pub fn question_apart(examples: &[Example], driver: Driver, hidden: &[&str]) -> Option<String> {
+    calls_of(examples, hidden, |example| example.driver_apart() == Some(driver))
+}
+
+fn calls_of(examples: &[Example], hidden: &[&str], is_own: impl Fn(&Example) -> bool) -> Option<String> {
+    let own = examples.iter().enumerate().filter(|(_, example)| is_own(example));
     let calls: Vec<Value> = own
         .map(|(index, example)| {
             let (module, function) = example.place();

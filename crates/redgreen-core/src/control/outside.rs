@@ -15,10 +15,23 @@ const NAME: &str = "redgreen_bare";
 /// In the configuration of a runner, what prepares every test.
 const PREPARES_PYTHON: &[&str] = &["env =", "env=", "usefixtures", "DJANGO_", "-p "];
 const CONFIGURES: &[&str] = &["setup", "Setup", "env", "define", "alias", "preset"];
+/// What only looks like it.
+const CONFIGURES_NOTHING: &[&str] =
+    &["defineConfig", "defineProject", "defineWorkspace", "environment: \"node\"", "environment: 'node'"];
 const PREPARES_SCRIPTS: &[&str] =
     &["setupFiles", "globalSetup", "testEnvironment", "--import", "--require", "NODE_ENV=", "\"preset\""];
 /// Whoever uses the code has none of these, though they are installed where it is tested.
 pub const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
+
+/// The tests of the project: whoever uses the code has none of these either.
+pub fn unseen(material: &Material<'_>) -> Vec<String> {
+    let is_test = |path: &&String| stand_in::is_test(material, path) || is_marked(path);
+    material.paths.iter().filter(is_test).cloned().collect()
+}
+
+fn is_marked(path: &str) -> bool {
+    [".test.", ".spec.", "_test."].iter().any(|mark| path.contains(mark))
+}
 
 /// A call with the answer that a test writes down for it, and that test with nothing else in it.
 #[derive(Clone, Debug)]
@@ -41,7 +54,9 @@ pub fn asked(material: &Material<'_>) -> Vec<Outside> {
         let project = syntax::Project { paths: material.paths, packages: material.packages };
         for import in syntax::imports(language, &source) {
             let places = syntax::resolve(language, &file, &import, project);
-            let code = |path: &&String| !stand_in::is_test(material, path) && (material.now)(path).is_some();
+            // What a bundler fills in is not there without it.
+            let plain = |text: String| !text.contains("import.meta.env");
+            let code = |path: &&String| !stand_in::is_test(material, path) && (material.now)(path).is_some_and(plain);
             let Some(place) = places.iter().find(code) else { continue };
             for item in syntax::items(language, &file, &source).iter().filter(|item| item.is_test) {
                 if !is_target(material, &file, &item.name) {
@@ -86,7 +101,7 @@ fn is_prepared(material: &Material<'_>, file: &str, source: &str) -> bool {
             Some("package") if name == "package.json" => PREPARES_SCRIPTS,
             Some(_) | None => return false,
         };
-        let text = text(path);
+        let text = CONFIGURES_NOTHING.iter().fold(text(path), |text, word| text.replace(word, ""));
         words.iter().any(|word| text.contains(word))
     };
     source.contains("-environment ") || material.paths.iter().any(prepares)

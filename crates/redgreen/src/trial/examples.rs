@@ -1,11 +1,12 @@
 //! The withheld examples, tried in the clean room by a child process that gets and gives data only.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::control::Tree;
-use redgreen_core::control::examples::{self, Driver, Example, Weighed};
+use redgreen_core::control::examples::{self, Driver, Example, Interpreted, Weighed};
 use redgreen_core::control::inquiry::inquiry;
 use redgreen_core::control::outside;
 use redgreen_core::phase::Phase;
@@ -74,7 +75,7 @@ impl Court<'_> {
 
     fn hear(&mut self, scene: Scene<'_>, tree: Tree) -> Result<Weighed> {
         let examples = scene.charge.withheld.examples;
-        let (said, drivers) = self.say(scene, tree, examples, &[])?;
+        let (said, drivers) = self.say(scene, tree, examples)?;
         Ok(examples::weigh(examples, &drivers, &said))
     }
 
@@ -86,12 +87,12 @@ impl Court<'_> {
         if all.is_empty() || scene.charge.phase != Phase::Green {
             return Ok(());
         }
-        let (said, _) = self.say(scene, Tree::Head, &all, &outside::RUNNERS)?;
+        let said = self.say_apart(scene, &all)?;
         let differs = examples::contradicted(&all, &said);
         let Some(first) = differs.first().and_then(|index| asked.get(*index)) else { return Ok(()) };
         // Calls before it may have left something behind.
         let alone = [first.example.clone()];
-        let (said, _) = self.say(scene, Tree::Head, &alone, &outside::RUNNERS)?;
+        let said = self.say_apart(scene, &alone)?;
         if examples::contradicted(&alone, &said).is_empty() {
             return Ok(());
         }
@@ -114,36 +115,15 @@ impl Court<'_> {
     }
 
     /// What the drivers answer, and which could be asked.
-    fn say(
-        &mut self,
-        scene: Scene<'_>,
-        tree: Tree,
-        examples: &[Example],
-        hidden: &[&str],
-    ) -> Result<(String, Vec<Driver>)> {
+    fn say(&mut self, scene: Scene<'_>, tree: Tree, examples: &[Example]) -> Result<(String, Vec<Driver>)> {
         let (mut said, mut drivers) = (String::new(), Vec::new());
         for driver in examples::INTERPRETED {
-            let interpreter = match driver.driver {
-                Driver::Python => self.python(),
-                Driver::Node | Driver::Script | Driver::Rust | Driver::Go => self.room.tool(driver.interpreter),
-            };
-            let (Some(question), Some(interpreter)) =
-                (examples::question(examples, driver.driver, hidden), interpreter)
-            else {
-                continue;
-            };
+            let Some(question) = examples::question(examples, driver.driver) else { continue };
             self.enter(tree, scene.charge, scene.options)?;
-            let file = self.room.scratch().join(driver.file);
-            fs::write(&file, driver.source).context("write the driver")?;
-            let program = self.room.program(interpreter).arg(&file).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
-            let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: OUTPUT_BYTES_MAX };
-            let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
-            let started = Instant::now();
-            let output = self.room.run(&self.sandbox, &program, &request)?.output;
-            self.running += started.elapsed();
-            said.push_str(&output.stdout_text());
-            said.push('\n');
-            drivers.push(driver.driver);
+            if let Some(answers) = self.interpret(driver, question)? {
+                said.push_str(&answers);
+                drivers.push(driver.driver);
+            }
         }
         for driver in examples::BUILT {
             let Some(inquiry) = inquiry(scene.material, tree, examples, driver) else { continue };
@@ -158,5 +138,36 @@ impl Court<'_> {
             drivers.push(driver);
         }
         Ok((said, drivers))
+    }
+
+    /// What the drivers answer where there are neither tests nor a runner.
+    fn say_apart(&mut self, scene: Scene<'_>, examples: &[Example]) -> Result<String> {
+        let mut options = scene.options.clone();
+        options.removed.extend(outside::unseen(scene.material).into_iter().map(PathBuf::from));
+        let mut said = String::new();
+        for driver in examples::INTERPRETED {
+            let Some(question) = examples::question_apart(examples, driver.driver, &outside::RUNNERS) else { continue };
+            self.enter(Tree::Head, scene.charge, &options)?;
+            said.push_str(&self.interpret(driver, question)?.unwrap_or_default());
+        }
+        Ok(said)
+    }
+
+    /// What a driver answers in the room as it is; nothing where its interpreter is not here.
+    fn interpret(&mut self, driver: Interpreted, question: String) -> Result<Option<String>> {
+        let interpreter = match driver.driver {
+            Driver::Python => self.python(),
+            Driver::Node | Driver::Script | Driver::Rust | Driver::Go => self.room.tool(driver.interpreter),
+        };
+        let Some(interpreter) = interpreter else { return Ok(None) };
+        let file = self.room.scratch().join(driver.file);
+        fs::write(&file, driver.source).context("write the driver")?;
+        let program = self.room.program(interpreter).arg(&file).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
+        let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: OUTPUT_BYTES_MAX };
+        let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
+        let started = Instant::now();
+        let output = self.room.run(&self.sandbox, &program, &request)?.output;
+        self.running += started.elapsed();
+        Ok(Some(format!("{}\n", output.stdout_text())))
     }
 }

@@ -44,5 +44,62 @@ fn answers_that_tests_write_out_are_asked_unless_something_is_set_up_for_them() 
     script(("vitest.config.js", "export default { test: { environment: 'jsdom' } }\n"), &[]);
     script(("vitest.config.js", "export default { test: { setupFiles: './x.js' } }\n"), &[]);
     script(("vitest.config.js", "export default { test: { globals: true } }\n"), &["src/shop.js:price"]);
+    let usual = "import { defineConfig } from 'vitest/config'\n\nexport default defineConfig({ test: { environment: 'node' } })\n";
+    script(("vitest.config.ts", usual), &["src/shop.js:price"]);
+    script(("vitest.config.ts", "export default defineConfig({ define: { LEVEL: 3 } })\n"), &[]);
     script(("package.json", "{\"scripts\": {\"test\": \"node --import ./up.js --test\"}}"), &[]);
+}
+
+#[test]
+fn answers_in_a_table_are_asked_one_by_one() {
+    let told = |path: &str, test: &str, code: (&str, &str), target: &str| {
+        let scene = Scene { before: &[], now: &[code, (path, test)], targets: &[target], ..Scene::default() };
+        scene.ask(Phase::Green, |material| {
+            let asked = asked(material).into_iter();
+            asked
+                .map(|one| {
+                    let text = one.bare.edits.into_iter().map(|(_, text)| text).collect::<String>();
+                    (
+                        one.example.shown(),
+                        text.lines().rfind(|line| line.contains("price(")).unwrap_or("").trim().to_owned(),
+                    )
+                })
+                .collect::<Vec<_>>()
+        })
+    };
+    let python = |test: &str| {
+        let text = format!("import pytest\nfrom shop import price\n\n\n{test}");
+        told("tests/test_shop.py", &text, CODE, "tests/test_shop.py::test_price[5-5 EUR]")
+    };
+    let both = |statements: [&str; 2]| {
+        vec![("price(5)".to_owned(), statements[0].to_owned()), ("price(7)".to_owned(), statements[1].to_owned())]
+    };
+    let asserted = both(["assert price(5) == '5 EUR'", "assert price(7) == '7 EUR'"]);
+    let body = "def test_price(n, told):\n    assert price(n) == told\n";
+    for rows in ["[(5, '5 EUR'), (7, '7 EUR')]", "[pytest.param(5, '5 EUR'), pytest.param(7, '7 EUR', id='x')]"] {
+        for names in ["'n, told'", "['n', 'told']"] {
+            let test = format!("@pytest.mark.parametrize({names}, {rows})\n{body}");
+            assert_eq!(python(&test), asserted, "{test}");
+        }
+    }
+    let single = "@pytest.mark.parametrize('n', [5])\ndef test_price(n):\n    assert price(n) == '5 EUR'\n";
+    assert_eq!(python(single).len(), 1);
+    let twice = format!("@pytest.mark.parametrize('n', [5])\n@pytest.mark.parametrize('told', ['5 EUR'])\n{body}");
+    assert_eq!(python(&twice), []);
+    let looped =
+        "def test_price():\n    for n, told in [(5, '5 EUR'), (7, '7 EUR')]:\n        assert price(n) == told\n";
+    assert_eq!(python(looped), asserted);
+    let branch = "def test_price():\n    if ready():\n        assert price(5) == '5 EUR'\n";
+    assert_eq!(python(branch), []);
+
+    let script = |test: &str, target: &str| {
+        let text = format!("import {{ test, expect }} from 'vitest'\nimport {{ price }} from './shop.js'\n\n{test}\n");
+        told("src/shop.test.js", &text, SCRIPT, target)
+    };
+    let expected = both(["expect(price(5)).toBe('5 EUR');", "expect(price(7)).toBe('7 EUR');"]);
+    let each = "test.each([[5, '5 EUR'], [7, '7 EUR']])('price %i', (n, told) => {\n  expect(price(n)).toBe(told)\n})";
+    assert_eq!(script(each, "src/shop.test.js > price 5"), expected);
+    let looped = "test('price', () => {\n  for (const [n, told] of [[5, '5 EUR'], [7, '7 EUR']]) {\n    \
+                  expect(price(n)).toBe(told)\n  }\n})";
+    assert_eq!(script(looped, "src/shop.test.js > price"), expected);
 }
