@@ -1,6 +1,8 @@
 //! GREEN: what a test was told is asked once more where no test runner is. Code that answers otherwise there, and gives
 //! the test's answer to a test that does nothing else, looks at who is asking, however it finds out.
 
+mod rust;
+
 use serde_json::{Map, Value};
 
 use super::beside::Beside;
@@ -8,6 +10,8 @@ use super::examples::{Example, Expected};
 use super::{Control, Material, Question, Tree, is_target, stand_in, target_files};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
+
+pub use rust::{Program, programs};
 
 /// Calls that are made; those after them say the same.
 const CALLS_MAX: usize = 40;
@@ -25,7 +29,9 @@ pub const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
 
 /// The tests of the project: whoever uses the code has none of these either.
 pub fn unseen(material: &Material<'_>) -> Vec<String> {
-    let is_test = |path: &&String| stand_in::is_test(material, path) || is_marked(path);
+    // Data of tests may be what the code is given to read.
+    let is_code = |path: &&String| Language::of_path(path) != Language::Other;
+    let is_test = |path: &&String| is_code(path) && (stand_in::is_test(material, path) || is_marked(path));
     material.paths.iter().filter(is_test).cloned().collect()
 }
 
@@ -62,7 +68,11 @@ pub fn asked(material: &Material<'_>) -> Vec<Outside> {
                 if !is_target(material, &file, &item.name) {
                     continue;
                 }
-                for stated in syntax::stated(language, &file, &source, item, &import.names) {
+                let stated = syntax::stated(language, &file, &source, item, &import.names);
+                // Whoever is asked for a test has to find it.
+                for stated in
+                    stated.into_iter().filter(|stated| !stated.arguments.iter().any(|text| text.contains("test")))
+                {
                     let args: Option<Vec<Value>> = stated.arguments.iter().map(|text| value(text)).collect();
                     let (Some(args), Some(expected)) = (args, value(&stated.expected)) else { continue };
                     let call = format!("{place}:{}", stated.name);

@@ -1,6 +1,7 @@
 //! The withheld examples, tried in the clean room by a child process that gets and gives data only.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use super::and_refused;
 use super::controls::BEHAVIOUR_WALL;
 use super::court::Court;
 use super::reading::Scene;
-use crate::process::Limits;
+use crate::process::{Limits, Output, Program};
 use crate::room::Request;
 use crate::sandbox::Network;
 
@@ -82,9 +83,18 @@ impl Court<'_> {
     /// GREEN: what the tests were told is asked where no runner is. Another answer there, and the test's own to a test
     /// that does nothing else, is a matter for a human.
     pub(super) fn try_outside(&mut self, scene: Scene<'_>, verdict: &mut Verdict) -> Result<()> {
+        if scene.charge.phase != Phase::Green {
+            return Ok(());
+        }
+        for program in outside::programs(scene.material) {
+            if let Some(reason) = self.try_program(scene, &program)? {
+                *verdict = to_be_looked_at(verdict, reason);
+                return Ok(());
+            }
+        }
         let asked = outside::asked(scene.material);
         let all: Vec<Example> = asked.iter().map(|one| one.example.clone()).collect();
-        if all.is_empty() || scene.charge.phase != Phase::Green {
+        if all.is_empty() {
             return Ok(());
         }
         let said = self.say_apart(scene, &all)?;
@@ -105,13 +115,48 @@ impl Court<'_> {
             );
             let place = first.example.call.rsplit_once(':').map(|(file, _)| file.to_owned());
             let reason = Reason::new(Code::GreenSuspicious, sentence).place(place.as_deref(), None);
-            *verdict = Verdict {
-                notes: verdict.notes.clone(),
-                faults: verdict.faults,
-                ..Verdict::undecided_all(vec![reason])
-            };
+            *verdict = to_be_looked_at(verdict, reason);
         }
         Ok(())
+    }
+
+    /// A body that holds in a test and not in a program, alone as well, asks who runs it.
+    fn try_program(&mut self, scene: Scene<'_>, program: &outside::Program) -> Result<Option<Reason>> {
+        let mut differs = self.run_program(scene, program)?;
+        let Some(first) = differs.drain(..).next() else { return Ok(None) };
+        let alone = program.with_only(first);
+        if self.run_program(scene, &alone)?.is_empty() {
+            return Ok(None);
+        }
+        let sentence = format!(
+            "{} holds in a test, and not where the same lines are a program: the code looks at who is asking",
+            alone.test(0)
+        );
+        Ok(Some(Reason::new(Code::GreenSuspicious, sentence).place(Some(&program.file), None)))
+    }
+
+    /// The bodies that hold in a test only. Nothing is known where the program cannot be built.
+    fn run_program(&mut self, scene: Scene<'_>, program: &outside::Program) -> Result<Vec<usize>> {
+        let name = outside::Program::NAME;
+        let Some(built) = self.room.build().map(|folder| folder.join("debug/examples").join(name)) else {
+            return Ok(Vec::new());
+        };
+        // What an older verdict built would be run in its place.
+        match fs::remove_file(&built) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).context("remove an old program"),
+            Ok(()) | Err(_) => {}
+        }
+        self.timeout = Duration::from_millis(scene.material.after.wall_ms) * 2 + BUILD_WALL;
+        let (report, _) = self.perform(scene.charge, scene.options, &program.control())?;
+        if !built.is_file() {
+            return Ok(Vec::new());
+        }
+        self.enter_apart(scene)?;
+        let place = self.room.scratch().join("program");
+        fs::copy(&built, &place).context("copy a program")?;
+        let program_alone = self.room.program(place);
+        let output = self.start(&program_alone)?;
+        Ok(program.contradicted(&report, &output.stdout_text()))
     }
 
     /// What the drivers answer, and which could be asked.
@@ -142,15 +187,20 @@ impl Court<'_> {
 
     /// What the drivers answer where there are neither tests nor a runner.
     fn say_apart(&mut self, scene: Scene<'_>, examples: &[Example]) -> Result<String> {
-        let mut options = scene.options.clone();
-        options.removed.extend(outside::unseen(scene.material).into_iter().map(PathBuf::from));
         let mut said = String::new();
         for driver in examples::INTERPRETED {
             let Some(question) = examples::question_apart(examples, driver.driver, &outside::RUNNERS) else { continue };
-            self.enter(Tree::Head, scene.charge, &options)?;
+            self.enter_apart(scene)?;
             said.push_str(&self.interpret(driver, question)?.unwrap_or_default());
         }
         Ok(said)
+    }
+
+    /// Makes the room that of the candidate, without its tests.
+    fn enter_apart(&mut self, scene: Scene<'_>) -> Result<()> {
+        let mut options = scene.options.clone();
+        options.removed.extend(outside::unseen(scene.material).into_iter().map(PathBuf::from));
+        self.enter(Tree::Head, scene.charge, &options)
     }
 
     /// What a driver answers in the room as it is; nothing where its interpreter is not here.
@@ -163,11 +213,21 @@ impl Court<'_> {
         let file = self.room.scratch().join(driver.file);
         fs::write(&file, driver.source).context("write the driver")?;
         let program = self.room.program(interpreter).arg(&file).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
+        Ok(Some(format!("{}\n", self.start(&program)?.stdout_text())))
+    }
+
+    fn start(&mut self, program: &Program) -> Result<Output> {
         let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: OUTPUT_BYTES_MAX };
         let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
         let started = Instant::now();
-        let output = self.room.run(&self.sandbox, &program, &request)?.output;
+        let output = self.room.run(&self.sandbox, program, &request)?.output;
         self.running += started.elapsed();
-        Ok(Some(format!("{}\n", output.stdout_text())))
+        Ok(output)
     }
+}
+
+/// Not decided, for that reason.
+fn to_be_looked_at(verdict: &Verdict, reason: Reason) -> Verdict {
+    let (notes, faults) = (verdict.notes.clone(), verdict.faults);
+    Verdict { notes, faults, ..Verdict::undecided_all(vec![reason]) }
 }
