@@ -582,13 +582,21 @@ impl About {
         let ends = plain.strip_suffix(self.item.as_str()).is_some_and(|rest| {
             rest.is_empty() || rest.ends_with("::") || rest.ends_with("> ") || rest.ends_with(['.', ' ', '/'])
         });
-        (ends || self.is_row(&test.id) || self.is_subtest(&test.id)) && is_in(test, &self.file)
+        (ends || self.is_row(&test.id) || self.is_subtest(&test.id) || self.is_method(&test.id))
+            && is_in(test, &self.file)
             || is_doc_test(&test.id, &self.file, &self.item)
     }
 
     /// What a test of Go runs has names that are made while it runs.
     fn is_subtest(&self, id: &str) -> bool {
         self.file.ends_with(".go") && framework::go::function_of(id) == Some(self.item.as_str())
+    }
+
+    /// JUnit writes `demo.CalcTest$Inner::adds(int)[1]` for the method of a class in a class.
+    fn is_method(&self, id: &str) -> bool {
+        let plain = id.split(['(', '[']).next().unwrap_or(id).replace("::", ".").replace('$', ".");
+        let before = plain.strip_suffix(self.item.as_str()).filter(|_| self.file.ends_with(".java"));
+        before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
     }
 
     /// A title with holes in it, which the runner fills in for every row of a table: `wraps %j at $width`.

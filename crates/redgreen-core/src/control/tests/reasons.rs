@@ -7,6 +7,8 @@ use crate::control::reworked::is_silent;
 fn a_new_test_that_sleeps_by_its_own_will_is_known() {
     const HOOK: &str = "def pytest_collection_modifyitems(config, items):\n    for item in items:\n        if 'slow' in item.keywords:\n            item.add_marker(pytest.mark.skip())\n";
     const PYTHON: &str = "import pytest\n\n\n@pytest.mark.slow\ndef test_a():\n    assert f() == 1\n";
+    const JAVA: &str =
+        "package kit;\nclass ATest {\n  @Disabled(\"slow\") @Test void later() {}\n  @Test void now() {}\n}\n";
     let go = |body: &str| format!("package a\n\nfunc TestA(t *testing.T) {{\n{body}\n}}\n");
     let by_setting = go("\tif os.Getenv(\"SLOW\") == \"\" {\n\t\tt.Skip(\"slow\")\n\t}");
     let by_code = go("\tif !Ready() {\n\t\tt.Skip(\"slow\")\n\t}");
@@ -17,6 +19,8 @@ fn a_new_test_that_sleeps_by_its_own_will_is_known() {
         (&[("tests/test_a.py", PYTHON)], "tests/test_a.py::test_a", false),
         (&[("tests/test_a.py", &PYTHON.replace("slow", "skip"))], "tests/test_a.py::test_a", true),
         (&[("a_test.go", &by_setting)], "example.com/kit.TestA", true),
+        (&[("src/test/java/kit/ATest.java", JAVA)], "kit.ATest::later", true),
+        (&[("src/test/java/kit/ATest.java", JAVA)], "kit.ATest::now", false),
         (&[("a_test.go", &by_code)], "example.com/kit.TestA", false),
         (&[("a_test.go", &awake)], "example.com/kit.TestA", false),
     ] {
@@ -24,7 +28,7 @@ fn a_new_test_that_sleeps_by_its_own_will_is_known() {
         let mut after = report(&[format!("+{id}")]);
         for test in &mut after.tests {
             test.status = Status::Skipped;
-            test.file = Some(if id.ends_with("TestA") { "a_test.go" } else { "tests/test_a.py" }.to_owned());
+            test.file = files.last().map(|(file, _)| (*file).to_owned()).filter(|_| !id.contains("ATest"));
         }
         let seen = scene.ask(Phase::Green, |material| asleep(material, &Report::default(), &after));
         assert_eq!(!seen.is_empty(), expected, "{files:?}");
