@@ -15,6 +15,7 @@ pub mod recital;
 pub mod reworked;
 mod scope;
 mod stand_in;
+mod suspected;
 mod waiting;
 mod wrong_reason;
 
@@ -23,11 +24,12 @@ use crate::framework;
 use crate::framework::invoke::Selection;
 use crate::phase::Phase;
 use crate::report::{LoadError, LoadErrorKind, Outcome, Report, Status, Test};
-use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick, Suspect};
+use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick};
 use crate::verdict::{Code, Reason};
 
 pub use asleep::asleep;
 pub use scope::new_features;
+pub use suspected::{hidden_from_coverage, suspicions};
 pub use wrong_reason::{doubts, wrong_reasons};
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
@@ -186,52 +188,6 @@ fn red(material: &Material<'_>) -> Vec<Control> {
         controls.push(Control { otherwise: Some(Box::new(other)), ..control });
     }
     controls
-}
-
-/// Code among the new lines that looks at who is asking. It proves nothing; a human has to look.
-pub fn suspicions(material: &Material<'_>) -> Vec<Reason> {
-    if material.phase != Phase::Green {
-        return Vec::new();
-    }
-    let mut reasons = Vec::new();
-    for changed in material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted) {
-        if !matches!(changed.class, Class::Implementation | Class::Mixed) {
-            continue;
-        }
-        let Some(source) = (material.now)(&changed.path) else { continue };
-        let old = (material.before)(&changed.path).unwrap_or_default();
-        for seen in syntax::suspicious(Language::of_path(&changed.path), &changed.path, &old, &source) {
-            let asks = match seen.suspect {
-                Suspect::DetectsTests => "asks whether it is being tested",
-                Suspect::ReadsTests => "reads the tests",
-                Suspect::PatchesRunner => "changes the test runner",
-                Suspect::InspectsStack => "looks at its caller",
-                // What these do is seen when the tests run.
-                Suspect::AlwaysEqual | Suspect::Exits | Suspect::SkipsTests => continue,
-                Suspect::AdmitsIt | Suspect::SharesLiterals => continue,
-            };
-            let sentence = format!("new code {asks}: {}", seen.text);
-            reasons.push(Reason::new(Code::GreenSuspicious, sentence).place(Some(&changed.path), Some(seen.line)));
-        }
-    }
-    reasons
-}
-
-/// New marks that take lines out of what coverage counts.
-pub fn hidden_from_coverage(material: &Material<'_>) -> Vec<Reason> {
-    const MARKS: [&str; 6] = ["pragma: no cover", "istanbul ignore", "c8 ignore", "v8 ignore", "nocov", "LCOV_EXCL"];
-    let mut reasons = Vec::new();
-    for changed in material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted) {
-        let code = matches!(changed.class, Class::Implementation | Class::Mixed);
-        let Some(source) = (material.now)(&changed.path).filter(|_| code) else { continue };
-        let old = (material.before)(&changed.path).unwrap_or_default();
-        let marks = |text: &str| MARKS.iter().map(|mark| text.matches(mark).count()).sum::<usize>();
-        if marks(&source) > marks(&old) {
-            let sentence = format!("{} hides lines from coverage that were counted before", changed.path);
-            reasons.push(Reason::new(Code::RefactorConfigChanged, sentence).place(Some(&changed.path), None));
-        }
-    }
-    reasons
 }
 
 fn green(material: &Material<'_>) -> Vec<Control> {

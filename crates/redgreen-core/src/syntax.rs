@@ -60,7 +60,7 @@ pub use stated::{Stated, import_statements, stated};
 pub use stub::is_stub;
 pub use suspicion::{Suspect, Suspicion, added_lines, shared_literals, suspicious};
 pub use tree::SOURCE_BYTES_MAX;
-pub use unrelated::unrelated;
+pub use unrelated::{mistyped, unrelated};
 pub use written::{Signature, plain_signatures, signatures, written_calls, written_rows, written_values};
 
 #[cfg(test)]

@@ -238,6 +238,12 @@ fn of_load_error(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
         return of_go(material, error);
     }
     let file = error.file.as_deref().filter(|file| is_external_test(file) && file.ends_with(".rs"))?;
+    let line = error.line.filter(|_| error.message.starts_with("mismatched types"));
+    let wrong = line.and_then(|line| syntax::mistyped(&(material.now)(file)?, line));
+    if let Some(statement) = wrong {
+        let sentence = format!("{file} does not compile at `{statement}`, whatever the code does");
+        return Some(Reason::new(Code::RedUnrelatedFailure, sentence).place(Some(file), error.line));
+    }
     let missing = error.kind == LoadErrorKind::MissingSymbol && error.message.starts_with("cannot find ");
     let name = error.message.split('`').nth(1).filter(|_| missing && error.message.contains("in this scope"))?;
     let source = (material.now)(file)?;

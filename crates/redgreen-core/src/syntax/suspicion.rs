@@ -82,6 +82,7 @@ const ROWS: &[(Where, &str, Suspect)] = &[
     (Where::Name, "process.argv", Suspect::DetectsTests),
     (Where::Name, "process.execArgv", Suspect::DetectsTests),
     (Where::Name, "sys.argv", Suspect::DetectsTests),
+    (Where::Name, "os.Args", Suspect::DetectsTests),
     (Where::Name, "sys.modules", Suspect::DetectsTests),
     (Where::Name, "globalThis.__vitest*", Suspect::DetectsTests),
     (Where::Name, "#[cfg(test)]", Suspect::DetectsTests),
@@ -344,8 +345,12 @@ fn is_innocent_call(call: &Call<'_>) -> bool {
 }
 
 fn is_innocent_name(node: Node<'_>, text: &str, suspect: Suspect) -> bool {
-    if text.ends_with(".argv") {
+    if text.ends_with(".argv") || text == "os.Args" {
         return is_own_argument(node);
+    }
+    // A module finds itself, or puts one there; which one is asked for is in the brackets.
+    if text == "sys.modules" {
+        return node.parent().is_some_and(|around| around.is(SUBSCRIPTS));
     }
     if text.ends_with(".stack") {
         let object = text.trim_end_matches(".stack");
@@ -370,8 +375,11 @@ fn is_own_argument(node: Node<'_>) -> bool {
         above.child("condition").is_some_and(|test| names_itself(test.text()))
             || above.kind() == "binary_expression" && names_itself(above.text())
     };
+    let is_program = node.tree().language == Language::Go && super::word::has(node.tree().source, "package main");
     let holes = |above: &Node<'_>| above.child("name").is_some_and(|name| name.text().starts_with("[,"));
-    indexed.is_some_and(|at| at >= first) || node.ancestors().any(|above| as_program(&above) || holes(&above))
+    is_program
+        || indexed.is_some_and(|at| at >= first)
+        || node.ancestors().any(|above| as_program(&above) || holes(&above))
 }
 
 /// The target of an assignment, or what another thing is put into.

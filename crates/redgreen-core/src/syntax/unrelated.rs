@@ -5,11 +5,12 @@ mod count;
 use std::collections::HashSet;
 
 use super::assertion::{Assertion, Claim, assertions, is_failure};
-use super::call::call;
+use super::call::{Part, call};
 use super::glob;
 use super::imports::imports;
 use super::item::{Found, Item, found, within};
 use super::language::{Language, Row, row};
+use super::literal::is_pure;
 use super::tree::{Node, Tree};
 
 const ROUNDS_MAX: usize = 20;
@@ -107,6 +108,15 @@ pub fn unrelated(
 fn told(node: Node<'_>) -> String {
     let text = node.text().split_whitespace().collect::<Vec<_>>().join(" ");
     text.chars().take(TEXT_CHARS_MAX).collect()
+}
+
+/// `let width: u32 = "3";` in that line of a Rust test: a value that is written out as another type of Rust's own.
+pub fn mistyped(source: &str, line: u32) -> Option<String> {
+    let tree = Tree::parse(Language::Rust, source)?;
+    let declared = tree.nodes().find(|node| node.kind() == "let_declaration" && node.line() == line)?;
+    let kind = declared.child("type").filter(|kind| kind.kind() == "primitive_type" || kind.text() == "String")?;
+    let value = declared.child("value").filter(|value| kind.line() == line && is_pure(&Part::of(*value)))?;
+    (value.line() == line).then(|| told(declared))
 }
 
 /// What the test does whatever happens.

@@ -214,6 +214,11 @@ fn suspects(path: &str, new: &str, expected: &[(Suspect, u32)]) {
 #[test]
 fn suspicious_code_is_named() {
     suspects("a.py", "import sys\nif \"pytest\" in sys.modules:\n    pass\n", &[(Suspect::DetectsTests, 2)]);
+    suspects("a.go", "package a\n\nvar tested = strings.Contains(os.Args[0], \"a\")\n", &[(Suspect::DetectsTests, 3)]);
+    suspects("a.go", "package a\n\nvar given = os.Args[1:]\n", &[]);
+    suspects("a.go", "package main\n\nfunc main() {\n\tif len(os.Args) < 2 {\n\t}\n}\n", &[]);
+    suspects("a.py", "import sys\nthis = sys.modules[__name__]\nsys.modules[name] = made\n", &[]);
+    suspects("a.py", "import sys\nsys.modules[\"_pytest\" + \".main\"]\n", &[(Suspect::DetectsTests, 2)]);
     suspects("a.py", "import os\nos.environ.get('PYTEST_CURRENT_TEST')\n", &[(Suspect::DetectsTests, 2)]);
     suspects("a.py", "class A:\n    def __eq__(self, other):\n        return True\n", &[(Suspect::AlwaysEqual, 2)]);
     suspects("a.py", "class A:\n    def __eq__(self, other):\n        return self.x == other.x\n", &[]);
