@@ -122,9 +122,9 @@ impl Court<'_> {
 
     /// A body that holds in a test and not in a program, alone as well, asks who runs it.
     fn try_program(&mut self, scene: Scene<'_>, program: &outside::Program) -> Result<Option<Reason>> {
-        let mut differs = self.run_program(scene, program)?;
-        let Some(first) = differs.drain(..).next() else { return Ok(None) };
-        let alone = program.with_only(first);
+        let differs = self.run_program(scene, program)?;
+        let Some(first) = differs.first() else { return Ok(None) };
+        let alone = program.with_only(*first);
         if self.run_program(scene, &alone)?.is_empty() {
             return Ok(None);
         }
@@ -154,8 +154,9 @@ impl Court<'_> {
         self.enter_apart(scene)?;
         let place = self.room.scratch().join("program");
         fs::copy(&built, &place).context("copy a program")?;
-        let program_alone = self.room.program(place);
-        let output = self.start(&program_alone)?;
+        // Where cargo starts tests.
+        let home = self.room.folder().join(&program.folder);
+        let output = self.start(&self.room.program(place).cwd(&home))?;
         Ok(program.contradicted(&report, &output.stdout_text()))
     }
 

@@ -34,7 +34,7 @@ const SURROUNDINGS: &[&str] = &[
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Of the package, from the root; empty for the root.
-    folder: String,
+    pub folder: String,
     /// What the bodies need before them.
     head: String,
     bodies: Vec<Body>,
