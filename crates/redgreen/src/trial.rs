@@ -43,6 +43,9 @@ use docket::Docket;
 use helpers::Helpers;
 use reading::{Reading, Scene};
 
+/// A candidate may take so many times as long as the tree before it, whatever the limit: a slow suite is nobody's fault.
+const SLOWER_MAX: u32 = 3;
+
 pub(crate) use change::change;
 pub use environment::{FOLDERS, Seen, Surrounding, package_folders};
 pub use examples::Withheld;
@@ -191,7 +194,10 @@ impl<'a> Court<'a> {
             true => self.guess(&reading.material(&change, &before, &targets)),
             false => Vec::new(),
         };
-        let docket = |controls, whole| Docket::new(controls, whole, charge.timeout, self.ground.stop.part());
+        let usual = if before.outcome == Outcome::TimedOut { Duration::ZERO } else { wall(&before) };
+        let timeout = charge.timeout.max(usual * SLOWER_MAX);
+        self.timeout = timeout;
+        let docket = |controls, whole| Docket::new(controls, whole, timeout, self.ground.stop.part());
         let ahead = Helpers::start(scope, self.annex(), docket(guess, wall(&before)), charge, &options);
         let mut after = self.run(&Selection::All, &[])?;
         ahead.docket.suite_is_over(wall(&after));

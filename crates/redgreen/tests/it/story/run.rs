@@ -78,3 +78,14 @@ fn work_that_was_not_accepted_yet_outlives_an_abort_and_a_rollback() {
         assert!(kept, "{verb}: {names:?}");
     }
 }
+
+/// The baseline has more time than GREEN; a suite that is slow was slow before.
+#[test]
+fn a_slow_suite_is_not_held_against_the_code() {
+    let story = Story::calculator();
+    story.file("redgreen.toml", "[timeout]\ngreen = 0.5\n");
+    story.file("test_slow.py", "import time\n\n\ndef test_slow():\n    time.sleep(0.8)\n").commit("slow");
+    story.redgreen("run --script @kata.toml --max-cycles 1 \"a calculator\"").exits(5);
+    let status = story.redgreen("status --json").json();
+    assert_eq!(status["runs"][0]["completedTests"][0], "adds two numbers", "{status}");
+}
