@@ -493,6 +493,7 @@ const CONTROLS: &[Code] = &[
     Code::GreenNotDiscriminating,
     Code::GreenSuspicious,
     Code::GreenExamplesDiffer,
+    Code::GreenExamplesUnasked,
     Code::GreenContested,
     Code::RefactorTestsWeakened,
     Code::RefactorBehaviour,

@@ -61,15 +61,20 @@ impl Court<'_> {
             verdict.notes.push("tests of the list are still open; the examples are not owed yet".to_owned());
             return Ok(());
         }
-        let reasons = |sentences: Vec<String>| sentences.into_iter().map(|one| Reason::new(code, one)).collect();
+        let reasons =
+            |code: Code, sentences: Vec<String>| sentences.into_iter().map(|one| Reason::new(code, one)).collect();
         let standing = verdict.standing;
         if !weighed.wrong.is_empty() {
             // The tests are met, and what meets them may be built upon.
-            *verdict = Verdict { standing, ..and_refused(verdict.clone(), reasons(weighed.sentences())) };
+            *verdict = Verdict { standing, ..and_refused(verdict.clone(), reasons(code, weighed.sentences())) };
         } else if !weighed.absent.is_empty() {
             // Whoever wrote the code cannot know where the examples look for it.
             let notes = verdict.notes.clone();
-            *verdict = Verdict { standing, notes, ..Verdict::undecided_all(reasons(weighed.doubts())) };
+            *verdict = Verdict {
+                standing,
+                notes,
+                ..Verdict::undecided_all(reasons(Code::GreenExamplesUnasked, weighed.doubts()))
+            };
         }
         Ok(())
     }

@@ -50,7 +50,10 @@ fn code_meets_the_examples_and_a_refactoring_keeps_them() {
     story.script("other.toml", "[[examples]]\ncall = \"src/Roman.java:toRoman\"\ngives = 1\n");
     story.redgreen("judge green --examples @other.toml").exits(0).says("nobody here can call src/Roman.java:toRoman");
     story.script("lost.toml", "[[examples]]\ncall = \"numerals:to_roman\"\nargs = [1]\ngives = \"I\"\n");
-    story.redgreen("judge green --examples @lost.toml").exits(3).says("which cannot be called where and as they say");
+    let lost = story.redgreen("judge green --examples @lost.toml").exits(3);
+    lost.says(
+        "green.examples_unasked: withheld examples call `to_roman`, which cannot be called where and as they say",
+    );
     story.file("roman.py", &CODE.replace("'I' * number", "'I' * min(number, 3)")).commit("refactor");
     story.redgreen("judge refactor --examples @examples.toml").exits(1).says("refactor.behaviour: a withheld example");
 }
