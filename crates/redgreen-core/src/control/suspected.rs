@@ -6,8 +6,9 @@ use crate::phase::Phase;
 use crate::syntax::{self, Language, Suspect};
 use crate::verdict::{Code, Reason};
 
-/// Words for what is around code. One that the brief uses too is what the code is about.
-const SURROUNDINGS: &[&str] = &["NODE_ENV", "argv", "execArgv", "jest", "pytest", "unittest", "vitest"];
+/// Words for what is around code. One that the brief uses too is what the code is about. No runner is among them: a brief
+/// that names one speaks of the tests.
+const SURROUNDINGS: &[&str] = &["NODE_ENV", "argv", "execArgv"];
 
 /// Code among the new lines that looks at who is asking. It proves nothing; a human has to look.
 pub fn suspicions(material: &Material<'_>) -> Vec<Reason> {
