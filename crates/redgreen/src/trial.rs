@@ -10,6 +10,7 @@ mod examples;
 mod helpers;
 mod made;
 mod memory;
+mod outside;
 mod packages;
 mod reading;
 

@@ -79,7 +79,6 @@ pub struct Wrong {
 #[derive(Clone, Copy, Debug)]
 pub struct Interpreted {
     pub driver: Driver,
-    pub interpreter: &'static str,
     pub file: &'static str,
     pub source: &'static str,
 }
@@ -87,13 +86,11 @@ pub struct Interpreted {
 pub const INTERPRETED: [Interpreted; 2] = [
     Interpreted {
         driver: Driver::Python,
-        interpreter: "python3",
         file: "examples.py",
         source: concat!(include_str!("modules.py"), include_str!("examples.py")),
     },
     Interpreted {
         driver: Driver::Node,
-        interpreter: "node",
         file: "examples.mjs",
         source: concat!(include_str!("answer.mjs"), include_str!("examples.mjs")),
     },

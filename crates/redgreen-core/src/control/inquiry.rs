@@ -5,7 +5,7 @@ mod rust;
 
 use serde_json::{Value, json};
 
-use super::beside::Beside;
+use super::beside::{Beside, is_marked};
 use super::examples::{Driver, Example};
 use super::{Control, Material, Question, Tree, stand_in};
 use crate::framework::invoke::Selection;
@@ -173,8 +173,7 @@ fn by_place(
 /// A test beside another one, which shows how tests are written here.
 fn in_script(material: &Material<'_>, asks: &[Ask<'_>]) -> Edits {
     let tests = material.paths.iter().filter(|path| Language::of_path(path).is_script());
-    let tests =
-        tests.filter(|path| stand_in::is_test(material, path) || path.contains(".test.") || path.contains(".spec."));
+    let tests = tests.filter(|path| stand_in::is_test(material, path) || is_marked(path));
     let mut written = tests.filter_map(|path| Some((path, (material.now)(path)?)));
     let has_tests =
         |path: &str, source: &str| syntax::items(Language::of_path(path), path, source).iter().any(|item| item.is_test);

@@ -5,7 +5,7 @@ mod rust;
 
 use serde_json::{Map, Value};
 
-use super::beside::Beside;
+use super::beside::{Beside, is_marked};
 use super::examples::{Example, Expected};
 use super::{Control, Material, Question, Tree, is_target, stand_in, target_files};
 use crate::framework::invoke::Selection;
@@ -33,10 +33,6 @@ pub fn unseen(material: &Material<'_>) -> Vec<String> {
     let is_code = |path: &&String| Language::of_path(path) != Language::Other;
     let is_test = |path: &&String| is_code(path) && (stand_in::is_test(material, path) || is_marked(path));
     material.paths.iter().filter(is_test).cloned().collect()
-}
-
-fn is_marked(path: &str) -> bool {
-    [".test.", ".spec.", "_test."].iter().any(|mark| path.contains(mark))
 }
 
 /// A call with the answer that a test writes down for it, and that test with nothing else in it.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::behaviour::Said;
-use super::beside::Beside;
+use super::beside::{Beside, is_marked};
 use super::{Control, Material, Question, Tree, stand_in};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
@@ -80,10 +80,6 @@ fn home(material: &Material<'_>, language: Language, path: &str) -> Option<Home>
         }
     }
     None
-}
-
-fn is_marked(path: &str) -> bool {
-    path.contains(".test.") || path.contains(".spec.")
 }
 
 /// Public functions that both trees have.

@@ -55,14 +55,6 @@ impl Program {
     /// What the program is called, in the folder of examples.
     pub const NAME: &str = NAME;
 
-    pub fn len(&self) -> usize {
-        self.bodies.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.bodies.is_empty()
-    }
-
     /// The test with this number.
     pub fn test(&self, number: usize) -> &str {
         self.bodies.get(number).map_or("", |body| &body.test)
@@ -114,14 +106,14 @@ impl Program {
             own.is_some_and(|test| test.status == Status::Passed || is_external_test(&self.file))
         };
         let fails = |at: &usize| said.lines().any(|line| line == format!("{NAME} {at} false"));
-        (0..self.len()).filter(|at| held(at) && fails(at)).collect()
+        (0..self.bodies.len()).filter(|at| held(at) && fails(at)).collect()
     }
 }
 
 /// One for each file with tests of RED whose bodies tell what they need.
 pub fn programs(material: &Material<'_>) -> Vec<Program> {
     let rust = target_files(material).into_iter().filter(|file| file.ends_with(".rs"));
-    rust.filter_map(|file| program(material, file)).filter(|program| !program.is_empty()).collect()
+    rust.filter_map(|file| program(material, file)).filter(|program| !program.bodies.is_empty()).collect()
 }
 
 fn program(material: &Material<'_>, file: String) -> Option<Program> {
