@@ -184,8 +184,9 @@ impl Found {
             }
             Selection::Files(paths) => {
                 let inside = paths.iter().filter_map(|path| self.folder.inside(path));
-                // Cargo's unit tests stand beside the code.
-                let beside = |path: &str| matches!(self.row.how, How::Cargo) && path.ends_with(".rs");
+                // Rust's unit tests stand beside the code.
+                let is_rust = [cargo::FRAMEWORK.name, nextest::FRAMEWORK.name].contains(&self.row.name);
+                let beside = |path: &str| is_rust && path.ends_with(".rs");
                 let is_own = |path: &&str| (self.row.is_test_file)(path) || beside(path);
                 let own: Vec<String> = inside.filter(is_own).map(str::to_owned).collect();
                 (!own.is_empty()).then_some(Selection::Files(own))

@@ -180,6 +180,7 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
         files: Vec::new(),
     };
     let (python, go) = (found(&pytest::FRAMEWORK, ""), found(&go::FRAMEWORK, "api"));
+    let (cargo, nextest) = (found(&cargo::FRAMEWORK, ""), found(&nextest::FRAMEWORK, ""));
     let one = |id: &str| Selection::One(id.to_owned());
     let files = |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
     for (found, selection, expected) in [
@@ -190,6 +191,10 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
         (&go, files(&["api/a_test.go", "test_b.py"]), Some(files(&["a_test.go"]))),
         (&python, files(&["api/a_test.go"]), None),
         (&go, Selection::List, Some(Selection::List)),
+        // Rust's unit tests stand beside the code, whoever runs them.
+        (&cargo, files(&["src/a.rs"]), Some(files(&["src/a.rs"]))),
+        (&nextest, files(&["src/a.rs"]), Some(files(&["src/a.rs"]))),
+        (&nextest, files(&["README.md"]), None),
     ] {
         assert_eq!(found.inward(&selection), expected, "{selection:?}");
     }
