@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{self, Written};
 use crate::brief::{Brief, Component};
 use crate::report::{Exit, Report, Status, Test};
+use crate::text;
 
 /// What is kept of a test's message and of the runner's output.
 const MESSAGE_CHARS_MAX: usize = 2_000;
@@ -125,6 +126,9 @@ pub fn render(artifact: &impl Serialize) -> (String, String) {
     let yaml = serde_saphyr::to_string(artifact).unwrap_or_default();
     let mut json = serde_json::to_string_pretty(artifact).unwrap_or_default();
     json.push('\n');
+    let json = text::json(&json).into_owned();
+    // Where YAML would hold characters that people must not be shown, its JSON form has escapes for them.
+    let yaml = if text::visible(&yaml) == yaml { yaml } else { json.clone() };
     (yaml, json)
 }
 

@@ -10,6 +10,7 @@ use crate::brief::{Brief, TestCase};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::report::Counts;
+use crate::text;
 use crate::verdict::{Decision, Faults, Verdict};
 
 /// Where the notes live.
@@ -108,7 +109,8 @@ impl Handoff {
     pub fn render(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
-        text
+        // Git prints a note as it is.
+        text::json(&text).into_owned()
     }
 }
 

@@ -34,5 +34,6 @@ pub mod summary;
 pub mod syntax;
 pub mod task;
 pub mod test_list;
+pub mod text;
 pub mod tool;
 pub mod verdict;

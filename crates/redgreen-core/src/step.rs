@@ -7,6 +7,7 @@ use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::state::{Acceptance, Attempt, Ending, Reverting, Situation, Stage, State};
+use crate::text;
 use crate::verdict::Code;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -221,18 +222,19 @@ fn commit_message(state: &State, phase: Phase, acceptance: &Acceptance) -> Strin
 fn merge_message(state: &State) -> String {
     format!(
         "Merge {}: {}\n\nRedgreen-Run: {}\n",
-        state.run.branch,
+        text::on_one_line(&state.run.branch),
         one_line(headline(&state.run.brief.request)),
         state.run.id
     )
 }
 
-/// A commit's first line: whatever the words, one line of bearable length.
+/// A commit's first line: whatever the words, one line of bearable length. `git log` prints it as it is.
 fn one_line(words: &str) -> String {
     const SUBJECT_CHARS_MAX: usize = 100;
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = text::on_one_line(&line);
     if line.chars().count() <= SUBJECT_CHARS_MAX {
-        return line;
+        return line.into_owned();
     }
     let mut cut: String = line.chars().take(SUBJECT_CHARS_MAX - 1).collect();
     cut.push('…');
@@ -297,25 +299,30 @@ fn iteration_text(state: &State, attempt: &Attempt) -> String {
     let current = state.progress.current.as_ref().map_or("", |test| test.description.as_str());
     let trouble = attempt.trouble.as_ref().map_or("", |trouble| trouble.message.as_str());
     let diagnosis = attempt.diagnosis.as_deref().unwrap_or("No diagnosis was given.");
-    format!(
-        "# GREEN, iteration {} of {}\n\nTest: {current}\n\n## What was not accepted\n\n{trouble}\n\n## Diagnosis\n\n\
+    let text = format!(
+        "# GREEN, iteration {} of {}\n\nTest: {}\n\n## What was not accepted\n\n{trouble}\n\n## Diagnosis\n\n\
          {diagnosis}\n",
-        attempt.iteration, state.run.policy.iterations_max
-    )
+        attempt.iteration,
+        state.run.policy.iterations_max,
+        text::on_one_line(current)
+    );
+    text::visible(&text).into_owned()
 }
 
 fn failure_text(state: &State, phase: Phase, attempt: &Attempt, trouble: &str) -> String {
     let current = state.progress.current.as_ref().map_or("none", |test| test.description.as_str());
     let tries = attempt.retries.max(attempt.iteration);
-    format!(
-        "# {phase} failed\n\nRun: {}\nRequest: {}\nCycle: {}\nTest: {current}\nTries: {tries}\n\n\
+    let text = format!(
+        "# {phase} failed\n\nRun: {}\nRequest: {}\nCycle: {}\nTest: {}\nTries: {tries}\n\n\
          Everything this phase did was taken back to {}; what it had written is kept: `redgreen salvage`.\n\n\
          ## Why\n\n{trouble}\n\n## Next\n\n`redgreen resume {}` tries the phase again, `redgreen abort {}` ends the run.\n",
         state.run.id,
         state.run.brief.request,
         state.progress.cycle,
+        text::on_one_line(current),
         state.progress.head.commit,
         state.run.id,
         state.run.id
-    )
+    );
+    text::visible(&text).into_owned()
 }

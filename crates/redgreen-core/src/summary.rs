@@ -5,6 +5,7 @@ use crate::brief::{Brief, Door};
 use crate::event::Outcome;
 use crate::phase::Phase;
 use crate::state::State;
+use crate::text::{on_one_line, visible};
 
 /// What was seen on the way, as far as it was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,8 +43,12 @@ impl Seen {
     }
 }
 
-/// The summary of a run, as markdown.
+/// The summary of a run, as markdown. Whatever others wrote stays on the line that it belongs to.
 pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
+    visible(&told(state, outcome, seen)).into_owned()
+}
+
+fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
     let brief = &state.run.brief;
     let title = brief.request.lines().next().unwrap_or_default();
     let name = if brief.id.is_empty() { state.run.id.as_str() } else { brief.id.as_str() };
@@ -64,7 +69,7 @@ pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String
         },
     );
     let mut text = format!(
-        "# Task: {name} {title}\n\n## TDD Cycle Summary\n\n\
+        "# Task: {} {title}\n\n## TDD Cycle Summary\n\n\
          ### Red Phase: Write Failing Tests\n\
          - Test Cases Written: {written} (expected: {asked})\n\
          - Test Files: {}\n\
@@ -79,8 +84,9 @@ pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String
          - Regression Test: {}\n\
          - Final Test Results: {}\n\n\
          ## Implementation Summary\n\n### Files Modified\n",
-        files.filter(|files| !files.is_empty()).unwrap_or_else(|| "none".to_owned()),
-        scope(brief),
+        on_one_line(name),
+        on_one_line(&files.filter(|files| !files.is_empty()).unwrap_or_else(|| "none".to_owned())),
+        on_one_line(&scope(brief)),
         seen.iterations(),
         seen.tests_line(),
         seen.coverage_line(brief),
@@ -88,7 +94,7 @@ pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String
         seen.tests_line(),
     );
     for (path, how) in &seen.files {
-        text.push_str(&format!("- `{path}`: {how}\n"));
+        text.push_str(&format!("- `{}`: {how}\n", on_one_line(path)));
     }
     if seen.files.is_empty() {
         text.push_str("- none\n");
@@ -97,7 +103,7 @@ pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String
         text.push_str("\n### Content Added\n");
         for component in &brief.components {
             let words = if component.description.is_empty() { &component.kind } else { &component.description };
-            text.push_str(&format!("- **{}**: {words}\n", component.name));
+            text.push_str(&format!("- **{}**: {}\n", on_one_line(&component.name), on_one_line(words)));
         }
     }
     let warnings = red.map_or(&[][..], |red| red.warnings.as_slice());
@@ -105,7 +111,7 @@ pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String
     if !warnings.is_empty() {
         text.push_str("\n### Warnings\n");
         for warning in warnings {
-            text.push_str(&format!("- {warning}\n"));
+            text.push_str(&format!("- {}\n", on_one_line(warning)));
         }
     }
     let status = match outcome {
@@ -131,7 +137,7 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
                 seen.tests_line(),
                 seen.coverage_line(brief),
                 seen.iterations(),
-                files.join(", ")
+                on_one_line(&files.join(", "))
             )
         }
         Outcome::GaveUp { phase, trouble } => {
@@ -204,5 +210,5 @@ fn title_case(phase: Phase) -> &'static str {
 }
 
 fn first(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
+    on_one_line(text.lines().next().unwrap_or_default()).into_owned()
 }

@@ -134,6 +134,7 @@ pub fn main() -> i32 {
     if words.next().is_some_and(|verb| verb == sandbox::SUBCOMMAND) {
         return sandbox::fenced_main(words);
     }
+    panic::set_hook(Box::new(|panicked| Printer { json: false, quiet: false }.panicked(panicked)));
     let said = panic::catch_unwind(|| {
         let cli = match Cli::try_parse() {
             Ok(cli) => cli,
@@ -150,7 +151,7 @@ pub fn main() -> i32 {
             Err(error) => explain(&error, printer),
         }
     });
-    // The panic's own words are on stderr already; a person needs to know whose fault it is.
+    // The panic's own words are on stderr already (`Printer::panicked`); a person needs to know whose fault it is.
     said.unwrap_or_else(|_| {
         let failure = Failure::new(Code::Bug, "this is a bug of redgreen; your repository was left as it was")
             .next("redgreen status, and please report what you see above");
@@ -261,7 +262,7 @@ impl Desk {
         let rows = [
             ("branch", branch_line(stopped)),
             ("spent", view::cost(&Spent { unknown_turns: 0, ..spent.clone() })),
-            ("journal", stopped.folder.path.display().to_string()),
+            ("journal", view::name(&stopped.folder.path.display().to_string()).into_owned()),
         ];
         let rows = rows.each_ref().map(|(name, value)| (*name, value.as_str()));
         let outcome = view::clip(words, OUTCOME_LINES_MAX).replace('\n', "\n  ");
@@ -277,7 +278,10 @@ fn branch_line(stopped: &Stopped) -> String {
     let run = &stopped.state.run;
     match stopped.outcome {
         Outcome::Merged | Outcome::Aborted => String::new(),
-        _ => format!("{}    (git diff {}...{})", run.branch, run.target, run.branch),
+        _ => {
+            let (branch, target) = (view::name(&run.branch), view::name(&run.target));
+            format!("{branch}    (git diff {target}...{branch})")
+        }
     }
 }
 
@@ -304,9 +308,10 @@ fn listen(stop: &Stop) -> Result<()> {
 
 fn usage(error: &clap::Error) -> Code {
     if !error.use_stderr() {
-        error.print().ok();
+        Printer::usage(error);
         return Code::Done;
     }
+    let error = &harmless(error);
     // Nothing was parsed, and a program that asked for JSON still has to be able to read the answer.
     let json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
     if json {
@@ -317,9 +322,19 @@ fn usage(error: &clap::Error) -> Code {
         let failure = lines.filter(|line| !line.starts_with("For more")).fold(failure, Failure::evidence);
         Printer { json, quiet: false }.failure(&failure);
     } else {
-        error.print().ok();
+        Printer::usage(error);
     }
     Code::Usage
+}
+
+/// The same error about words that are harmless to print: clap repeats what was typed.
+fn harmless(error: &clap::Error) -> clap::Error {
+    let words = std::env::args_os().map(|word| view::name(&word.to_string_lossy()).into_owned());
+    match Cli::try_parse_from(words) {
+        Err(harmless) => harmless,
+        // What was made visible is never a better command line; if it were, what is typed stays unsaid.
+        Ok(_) => Cli::command().error(error.kind(), "the command line holds characters that cannot be shown"),
+    }
 }
 
 fn explain(error: &anyhow::Error, printer: Printer) -> Code {

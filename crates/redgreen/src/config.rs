@@ -225,6 +225,14 @@ pub struct Environment {
     pub secrets: Vec<OsString>,
 }
 
+/// Whether a CI system looks for commands in what is printed: GitHub Actions (and those that run its workflows), Azure
+/// Pipelines, TeamCity.
+#[expect(clippy::disallowed_methods, reason = "this is the door")]
+pub fn ci_reads_output() -> bool {
+    let systems = ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
+    systems.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
 impl Environment {
     /// Reads what we listen to; a number that is none is a clear error.
     #[expect(clippy::disallowed_methods, reason = "this is the door")]

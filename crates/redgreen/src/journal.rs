@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::state::State;
+use redgreen_core::text;
 use serde::{Deserialize, Serialize};
 
 pub use store::{RunFolder, Store, is_run_id};
@@ -149,7 +150,9 @@ impl Journal {
 
     fn append(&mut self, body: Body, at: i64, durable: Durable) -> Result<Line> {
         let line = Line { version: VERSION, seq: self.seq + 1, at, body };
-        let mut bytes = serde_json::to_vec(&line).context("write a journal line as JSON")?;
+        let json = serde_json::to_string(&line).context("write a journal line as JSON")?;
+        // People look into it with `cat`.
+        let mut bytes = text::json(&json).into_owned().into_bytes();
         bytes.push(b'\n');
         let written = self.file.write_all(&bytes).and_then(|()| match durable {
             Durable::Yes => self.file.sync_data(),

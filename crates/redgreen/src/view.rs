@@ -2,28 +2,28 @@
 
 mod live;
 mod progress;
+mod screen;
 mod words;
 
-use std::io::{self, Write};
-
-use anstyle::{AnsiColor, Style};
+use redgreen_core::text;
 use serde::Serialize;
 
 pub use live::{Live, LiveV1};
 pub use progress::{moment, notice_line};
+pub(crate) use screen::{Style, paint};
 pub use words::{POLICY, block, brief, clip, cost, count, date, next_line, outcome, title};
 
 use crate::failure::Failure;
 
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-pub(crate) const BAD: Style = AnsiColor::Red.on_default();
-pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default();
-pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
-pub(crate) const QUIET: Style = Style::new().dimmed();
-pub(crate) const PLAIN: Style = Style::new();
-pub(crate) const STRONG: Style = Style::new().bold();
+pub(crate) const GOOD: Style = Style::Good;
+pub(crate) const BAD: Style = Style::Bad;
+pub(crate) const DOUBT: Style = Style::Doubt;
+pub(crate) const HINT: Style = Style::Hint;
+pub(crate) const QUIET: Style = Style::Quiet;
+pub(crate) const PLAIN: Style = Style::Plain;
+pub(crate) const STRONG: Style = Style::Strong;
 
-/// Where answers and talk go. A closed pipe ends the talking, not the work.
+/// Where answers and talk go, made harmless by `screen`. A closed pipe ends the talking, not the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Printer {
     pub json: bool,
@@ -36,18 +36,23 @@ impl Printer {
         if self.json {
             self.json_line(value);
         } else {
-            write_all(&mut anstream::stdout(), text);
+            screen::answer(text);
+        }
+    }
+
+    /// More words for a person, after the answer.
+    pub fn more(&self, text: &str) {
+        if !self.json {
+            screen::answer(text);
         }
     }
 
     /// One line of JSON, whatever was asked for.
     pub fn json_line(&self, value: &impl Serialize) {
-        let mut text = serde_json::to_string(value).unwrap_or_default();
-        text.push('\n');
-        write_all(&mut io::stdout(), &text);
+        screen::json(&serde_json::to_string(value).unwrap_or_default());
     }
 
-    /// Text as it is, for other programs: completions, a manual page, a template.
+    /// Text of ours for other programs: completions, a manual page, a template.
     pub fn raw(&self, text: &str) {
         #[derive(Serialize)]
         struct Raw<'a> {
@@ -57,14 +62,14 @@ impl Printer {
         if self.json {
             self.json_line(&Raw { version: 1, text });
         } else {
-            write_all(&mut io::stdout(), text);
+            screen::raw(text);
         }
     }
 
     /// Talk on the way to the answer.
     pub fn talk(&self, text: &str) {
         if !self.json && !self.quiet {
-            write_all(&mut anstream::stderr(), text);
+            screen::talk(text);
         }
     }
 
@@ -94,17 +99,25 @@ impl Printer {
                 },
             });
         } else {
-            write_all(&mut anstream::stderr(), &words::failure(failure));
+            screen::talk(&words::failure(failure));
         }
+    }
+
+    /// A bug of ours, in the words of the code that met it; what it repeats may be anybody's.
+    pub fn panicked(&self, panicked: &std::panic::PanicHookInfo<'_>) {
+        let backtrace = std::backtrace::Backtrace::capture();
+        let told = backtrace.status() == std::backtrace::BacktraceStatus::Captured;
+        let below = if told { format!("\n{backtrace}") } else { String::new() };
+        screen::talk(&format!("{panicked}{below}\n"));
+    }
+
+    /// What clap says of a command line; the words of it were made harmless before.
+    pub fn usage(error: &clap::Error) {
+        screen::clap(error);
     }
 }
 
-fn write_all(out: &mut impl Write, text: &str) {
-    // Nobody reads any more (a closed pipe): there is no one to tell about it either.
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
-}
-
-/// The text in a colour; `anstream` takes it out where it does not belong.
-pub(crate) fn paint(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
+/// A name that somebody else chose, or another word that belongs on one line.
+pub(crate) fn name(text: &str) -> std::borrow::Cow<'_, str> {
+    text::on_one_line(text)
 }

@@ -9,6 +9,7 @@ use crate::agent::external::presence::Presence;
 use crate::config::File;
 use crate::failure::Code;
 use crate::ops::agents::{self, Agents, BuiltIn};
+use crate::view::name;
 
 /// Show who could work: whose models the built-in agent has a key for, which coding agents are here and logged in
 #[derive(clap::Args, Debug)]
@@ -41,7 +42,7 @@ fn built_in(agent: &BuiltIn) -> String {
     let mut text = String::new();
     for (number, line) in lines.iter().enumerate() {
         // Writing to a String cannot fail.
-        writeln!(text, "{:<18} {line}", if number == 0 { "built-in" } else { "" }).ok();
+        writeln!(text, "{:<18} {}", if number == 0 { "built-in" } else { "" }, name(line)).ok();
     }
     text
 }
@@ -57,20 +58,25 @@ fn table(agents: &Agents) -> String {
             (None, Some(next)) => format!("not logged in; {next}"),
             (None, None) => String::new(),
         };
-        writeln!(text, "{:<13} {:<4} {version}", agent.name, agent.speaks).ok();
+        writeln!(text, "{:<13} {:<4} {}", name(&agent.name), agent.speaks, name(version)).ok();
         if !login.is_empty() {
-            writeln!(text, "{:<18} {login}", "").ok();
+            writeln!(text, "{:<18} {}", "", name(&login)).ok();
         }
     }
     if here.is_empty() {
         text.push_str("no coding agent is installed\n");
     }
     for agent in &away {
-        writeln!(text, "{:<13} not installed; {}", agent.name, agent.next.as_deref().unwrap_or("see redgreen.toml"))
-            .ok();
+        writeln!(
+            text,
+            "{:<13} not installed; {}",
+            name(&agent.name),
+            agent.next.as_deref().unwrap_or("see redgreen.toml")
+        )
+        .ok();
     }
     match &agents.first {
-        Some(name) => writeln!(text, "\nwith no --agent, {name} is taken").ok(),
+        Some(first) => writeln!(text, "\nwith no --agent, {} is taken", name(first)).ok(),
         None => writeln!(text, "\nnone is ready; without one: redgreen demo").ok(),
     };
     text

@@ -18,11 +18,15 @@ impl Args {
         let mut text = String::new();
         let width = config.settings.iter().map(|row| row.key.len()).max().unwrap_or_default();
         for row in &config.settings {
-            let origin = view::paint(view::QUIET, &format!("({})", row.origin));
-            text.push_str(&format!("{:<width$}  {}  {origin}\n", row.key, row.value));
+            let origin = view::paint(view::QUIET, &format!("({})", view::name(&row.origin)));
+            text.push_str(&format!(
+                "{:<width$}  {}  {origin}\n",
+                view::name(&row.key),
+                view::name(&row.value.to_string())
+            ));
         }
         for row in &config.unused {
-            text.push_str(&format!("{:<width$}  is not used  ({})\n", row.key, row.origin));
+            text.push_str(&format!("{:<width$}  is not used  ({})\n", view::name(&row.key), view::name(&row.origin)));
         }
         desk.printer.answer(&text, &config);
         Ok(Code::Done)

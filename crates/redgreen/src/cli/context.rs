@@ -38,10 +38,16 @@ fn words(context: &Context) -> String {
             Some(line) => format!("  (line {line} looks random: is it a secret?)"),
             None => String::new(),
         };
-        text.push_str(&format!("{:>9} bytes {:>8} tokens  {}{hint}\n", file.bytes, file.tokens, file.path));
+        text.push_str(&format!(
+            "{:>9} bytes {:>8} tokens  {}{hint}\n",
+            file.bytes,
+            file.tokens,
+            view::name(&file.path)
+        ));
     }
     for refused in &context.refused {
-        text.push_str(&format!("{:>32}  {}: {}\n", view::paint(view::BAD, "not sent"), refused.path, refused.why));
+        let word = view::paint(view::BAD, "not sent");
+        text.push_str(&format!("{:23}{word}  {}: {}\n", "", view::name(&refused.path), view::name(&refused.why)));
     }
     text.push_str(&format!(
         "{:>9} bytes {:>8} tokens  in all; at most {} tokens are sent\n",

@@ -53,10 +53,10 @@ fn one(check: &Check) -> String {
         "{} {:<NAME_WIDTH$} {saw}{below}{}",
         paint(style, mark),
         check.name,
-        paint(QUIET, &format!("how  {}", check.ran))
+        paint(QUIET, &format!("how  {}", view::name(&check.ran)))
     );
     if let Some(fix) = &check.fix {
-        text.push_str(&format!("{below}{}  {fix}", paint(HINT, "fix")));
+        text.push_str(&format!("{below}{}  {}", paint(HINT, "fix"), fix.replace('\n', &below)));
     }
     text.push('\n');
     text

@@ -26,14 +26,14 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let history = history::history(&desk.project()?, self.limit)?;
         let mut text = String::new();
-        let subject = |entry: &history::Entry| entry.subject.chars().count().min(SUBJECT_CHARS_MAX);
+        let subject = |entry: &history::Entry| view::name(&entry.subject).chars().count().min(SUBJECT_CHARS_MAX);
         let width = history.handoffs.iter().map(subject).max().unwrap_or_default();
         for entry in &history.handoffs {
             let handoff = &entry.handoff;
             let short = entry.commit.get(..10).unwrap_or(&entry.commit);
             let result = match (&handoff.error, &handoff.verdict) {
-                (Some(error), _) => format!("error: {error}"),
-                (None, Some(ruling)) => ruling.codes.join(", "),
+                (Some(error), _) => format!("error: {}", view::name(error)),
+                (None, Some(ruling)) => view::name(&ruling.codes.join(", ")).into_owned(),
                 (None, None) => String::new(),
             };
             // Writing to a String cannot fail.
@@ -43,7 +43,7 @@ impl Args {
                 view::date(entry.date),
                 handoff.cycle_number,
                 handoff.phase,
-                entry.subject
+                view::name(&entry.subject)
             )
             .ok();
         }

@@ -30,7 +30,7 @@ impl Args {
             return Ok(Code::Done);
         }
         let file = init::init(&desk.project()?)?.display().to_string();
-        let text = format!("wrote {file}\n{}", view::next_line(ops::BEGIN));
+        let text = format!("wrote {}\n{}", view::name(&file), view::next_line(ops::BEGIN));
         desk.printer.answer(&text, &Written { version: 1, file });
         Ok(Code::Done)
     }

@@ -34,7 +34,11 @@ impl Args {
         if let Some(path) = self.html {
             let path = desk.folder.join(path);
             fs::write(&path, html::page(&timeline)).with_context(|| format!("write {}", path.display()))?;
-            let text = format!("wrote {}\n{}", path.display(), view::next_line("open it in a browser"));
+            let text = format!(
+                "wrote {}\n{}",
+                view::name(&path.display().to_string()),
+                view::next_line("open it in a browser")
+            );
             desk.printer.answer(&text, &timeline);
             return Ok(Code::Done);
         }

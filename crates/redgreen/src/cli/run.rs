@@ -177,7 +177,7 @@ pub(super) fn end(desk: &Desk, project: &Project, stopped: &Stopped, no_input: b
     if !desk.printer.json
         && let Some(closing) = ops::report::closing(project, last)?
     {
-        desk.printer.raw(&format!("\n{closing}"));
+        desk.printer.more(&format!("\n{closing}"));
     }
     Ok(last.code())
 }
@@ -211,7 +211,7 @@ fn changes(project: &Project, old: &str, new: &str) -> Result<String> {
     let mut text = String::new();
     for stat in stats.iter().take(FILES_MAX) {
         let count = |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
-        text.push_str(&format!("  +{:<5} -{:<5} {}\n", count(stat.added), count(stat.removed), stat.path));
+        text.push_str(&format!("  +{:<5} -{:<5} {}\n", count(stat.added), count(stat.removed), view::name(&stat.path)));
     }
     if stats.len() > FILES_MAX {
         text.push_str(&format!("  and {}\n", view::count(stats.len() - FILES_MAX, "more file")));

@@ -56,7 +56,14 @@ impl Args {
                 let width = all.salvages.iter().map(|item| item.name.len()).max().unwrap_or_default();
                 for item in &all.salvages {
                     // Writing to a String cannot fail.
-                    writeln!(text, "{}  {:<width$}  {}", view::date(item.date), item.name, kept(&item.why)).ok();
+                    writeln!(
+                        text,
+                        "{}  {:<width$}  {}",
+                        view::date(item.date),
+                        view::name(&item.name),
+                        view::name(kept(&item.why))
+                    )
+                    .ok();
                 }
                 match all.salvages.first() {
                     Some(first) => text.push_str(&view::next_line(&format!("redgreen salvage restore {}", first.name))),
@@ -67,12 +74,13 @@ impl Args {
             Act::Restore { name, branch } => {
                 let (item, branch) = salvage::restore(&project, &name, branch.as_deref())?;
                 let next = view::next_line(&format!("git log -p {branch}"));
-                let text = format!("{} is on branch {branch}\n{next}", item.name);
+                let text = format!("{} is on branch {}\n{next}", view::name(&item.name), view::name(&branch));
                 desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: Some(branch) });
             }
             Act::Drop { name } => {
                 let item = salvage::drop(&project, &name)?;
-                let text = format!("{} is gone; until git collects it: git show {}\n", item.name, item.commit);
+                let text =
+                    format!("{} is gone; until git collects it: git show {}\n", view::name(&item.name), item.commit);
                 desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: None });
             }
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use redgreen_core::report::{LoadError, Outcome, Report, Status, Test};
+use redgreen_core::text::without_colours;
 
 use super::Desk;
 use crate::config;
@@ -60,9 +61,9 @@ impl Args {
         if self.list {
             let listed = tests.list()?;
             for name in &listed.unlisted {
-                desk.printer.talk(&format!("{name} named no tests; run them to see their names\n"));
+                desk.printer.talk(&format!("{} named no tests; run them to see their names\n", view::name(name)));
             }
-            desk.printer.answer(&listed.tests.iter().map(|id| format!("{}\n", plain(id))).collect::<String>(), &listed);
+            desk.printer.answer(&listed.tests.iter().map(|id| format!("{}\n", name(id))).collect::<String>(), &listed);
             return Ok(Code::Done);
         }
         desk.printer.talk(&paint(QUIET, &format!("running {}\n", tests.suite.describe())));
@@ -125,9 +126,9 @@ fn summary(tested: &Tested, detail: Detail) -> String {
 }
 
 fn item(word: &str, name: &str, place: &str, message: &str) -> String {
-    let mut text = format!("{} {}\n", paint(BAD, &format!("{word:<7}")), paint(STRONG, &plain(name)));
+    let mut text = format!("{} {}\n", paint(BAD, &format!("{word:<7}")), paint(STRONG, &self::name(name)));
     if !place.is_empty() {
-        writeln!(text, "  {}", paint(QUIET, &plain(place))).ok();
+        writeln!(text, "  {}", paint(QUIET, &self::name(place))).ok();
     }
     let lines_max = if word == "error" { TAIL_LINES_MAX } else { MESSAGE_LINES_MAX };
     for line in view::clip(&plain(message), lines_max).lines() {
@@ -184,7 +185,7 @@ fn slowest(report: &Report) -> String {
     let timed = report.tests.iter().filter_map(|test| Some((test.duration_ms?, test)));
     let mut slow: Vec<(f64, &Test)> = timed.filter(|(time, _)| *time >= SLOW_MS).collect();
     slow.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let line = |(time, test): &(f64, &Test)| format!("{:>6.2} s  {}", time / 1000.0, plain(&test.id));
+    let line = |(time, test): &(f64, &Test)| format!("{:>6.2} s  {}", time / 1000.0, name(&test.id));
     slow.iter().take(SLOWEST_MAX).map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -197,7 +198,7 @@ fn skipped(report: &Report, detail: Detail) -> String {
         Detail::Everything => {
             let line = |test: &&Test| {
                 let why = view::brief(&plain(test.message.as_deref().unwrap_or_default()));
-                format!("{} {}  {why}", word(test.status), plain(&test.id)).trim_end().to_owned()
+                format!("{} {}  {why}", word(test.status), name(&test.id)).trim_end().to_owned()
             };
             tests.iter().map(line).collect::<Vec<_>>().join("\n")
         }
@@ -207,7 +208,7 @@ fn skipped(report: &Report, detail: Detail) -> String {
 fn coverage(covered: &Covered) -> String {
     let mut text = format!("{:.1} %, {} of {} lines", covered.percent, covered.hit, covered.lines);
     for file in covered.files.iter().filter(|file| file.hit < file.lines).take(UNCOVERED_MAX) {
-        write!(text, "\n{} lines out of reach in {}", file.lines - file.hit, plain(&file.path)).ok();
+        write!(text, "\n{} lines out of reach in {}", file.lines - file.hit, name(&file.path)).ok();
     }
     text
 }
@@ -249,15 +250,19 @@ fn seconds(milliseconds: u64) -> String {
     format!("{:.1} s", Duration::from_millis(milliseconds).as_secs_f64())
 }
 
-/// What a test says must not move the cursor or change the terminal.
+/// What a test or a runner says, without the colours it has on a terminal; whatever else is in it, the screen shows.
 fn plain(text: &str) -> String {
-    let text = anstream::adapter::strip_str(text).to_string();
-    text.chars().filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t')).collect()
+    without_colours(text).into_owned()
+}
+
+/// The same of a name, which adds no line.
+fn name(text: &str) -> String {
+    view::name(&without_colours(text)).into_owned()
 }
 
 /// A test's id as a word of a command line.
 fn quoted(id: &str) -> String {
-    let id = plain(id);
+    let id = name(id);
     let safe = |letter: char| letter.is_alphanumeric() || "-_./:,@%+=".contains(letter);
     if id.chars().all(safe) { id } else { format!("'{}'", id.replace('\'', r"'\''")) }
 }

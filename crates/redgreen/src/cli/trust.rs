@@ -39,7 +39,7 @@ pub(super) fn words(trust: &Trust) -> String {
     }
     let mut text = String::new();
     for command in &trust.commands {
-        text.push_str(&format!("  {}  {}\n", command.key, command.line));
+        text.push_str(&format!("  {}  {}\n", view::name(&command.key), view::name(&command.line)));
     }
     let word = if trust.trusted { view::paint(view::GOOD, "trusted") } else { view::paint(view::DOUBT, "not trusted") };
     format!("{text}{word}\n")

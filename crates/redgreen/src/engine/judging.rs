@@ -12,8 +12,8 @@ use redgreen_core::event::{Event, Kept, Planning};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Flag, Outcome, Report};
-use redgreen_core::test_list;
 use redgreen_core::verdict::{Decision, Verdict};
+use redgreen_core::{test_list, text};
 
 use super::turning::{last_lines, write};
 use super::{Engine, elapsed_ms};
@@ -267,8 +267,8 @@ impl Engine<'_> {
 
     fn keep_report(&self, report: &Report, name: &str, tests_ms: u64) -> Result<Kept> {
         let file = format!("{:03}-{}.json", self.state.reports + 1, name.to_lowercase());
-        let bytes = serde_json::to_vec(report).context("write a report as JSON")?;
-        write(&self.folder.reports(), &file, &bytes)?;
+        let json = serde_json::to_string(report).context("write a report as JSON")?;
+        write(&self.folder.reports(), &file, text::json(&json).as_bytes())?;
         Ok(Kept { file: format!("reports/{file}"), counts: report.counts(), summary: summary(report), tests_ms })
     }
 }

@@ -12,7 +12,7 @@ use redgreen_core::agent::{Assignment, Failure as AgentFailure, Turn};
 use redgreen_core::event::{Event, Mark};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::report::Report;
-use redgreen_core::test_list;
+use redgreen_core::{test_list, text};
 
 use super::{Engine, Project, Sight, batching, elapsed_ms};
 use crate::agent::{Orders, Taken};
@@ -224,7 +224,7 @@ impl Engine<'_> {
         while !transcript.is_char_boundary(end) {
             end -= 1;
         }
-        write(&self.folder.transcripts(), &name, transcript.get(..end).unwrap_or_default().as_bytes())
+        write(&self.folder.transcripts(), &name, text::visible(transcript.get(..end).unwrap_or_default()).as_bytes())
     }
 }
 

@@ -63,16 +63,15 @@ impl Live {
     pub fn said(&mut self, said: &Said) -> String {
         match said {
             Said::Text(text) => {
-                let letters = text.chars().filter(|letter| is_harmless(*letter));
-                let shown: String = letters.map(|letter| self.letter(letter)).collect();
+                let shown: String = text.chars().map(|letter| self.letter(letter)).collect();
                 if shown.is_empty() { shown } else { paint(QUIET, &shown) }
             }
             Said::Tool { name, what } => {
                 let words: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
-                let words: String = words.chars().filter(|letter| is_harmless(*letter)).take(TOOL_CHARS_MAX).collect();
+                let words: String = super::name(&words).chars().take(TOOL_CHARS_MAX).collect();
                 let cost = self.cost.as_ref().map(cost_so_far).filter(|words| !words.is_empty());
                 let cost = cost.map(|words| paint(QUIET, &format!("  ({words})"))).unwrap_or_default();
-                format!("{}{MARGIN}{} {words}{cost}\n", self.end(), paint(QUIET, &format!("· {name}")))
+                format!("{}{MARGIN}{} {words}{cost}\n", self.end(), paint(QUIET, &format!("· {}", super::name(name))))
             }
             Said::Cost(cost) => {
                 self.cost = Some(*cost);
@@ -102,19 +101,16 @@ impl Live {
     }
 }
 
-/// Nothing a model says may steer the terminal.
-fn is_harmless(letter: char) -> bool {
-    letter == '\n' || letter == '\t' || !letter.is_control()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::screen;
     use super::*;
 
     fn shown(streams: bool, all: &[Said]) -> String {
         let mut live = Live::new(streams);
         let text: String = all.iter().map(|said| live.said(said)).collect();
-        anstream::adapter::strip_str(&(text + &live.end())).to_string()
+        let shown = screen::shown(&(text + &live.end()));
+        anstream::adapter::strip_str(&shown).to_string()
     }
 
     #[test]
@@ -123,7 +119,7 @@ mod tests {
         let tool = Said::Tool { name: "Read".to_owned(), what: "a.py\nb".to_owned() };
         let cost = Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
         let all = [text("I lo"), text("ok.\n\nThen"), tool, cost, text("\u{1b}[31mred"), text("\n")];
-        let expected = format!("{MARGIN}I look.\n{MARGIN}Then\n{MARGIN}· Read a.py b\n{MARGIN}[31mred\n");
+        let expected = format!("{MARGIN}I look.\n{MARGIN}Then\n{MARGIN}· Read a.py b\n{MARGIN}␛[31mred\n");
         assert_eq!(shown(true, &all), expected);
         assert_eq!(shown(false, &all), expected);
     }

@@ -1,13 +1,12 @@
 //! A run as it happens: one line for each thing worth knowing.
 
-use anstyle::Style;
 use redgreen_core::agent::Turn;
 use redgreen_core::event::Event;
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::state::State;
 use redgreen_core::verdict::{Decision, Verdict};
 
-use super::{BAD, DOUBT, GOOD, PLAIN, QUIET, STRONG, paint};
+use super::{BAD, DOUBT, GOOD, PLAIN, QUIET, STRONG, Style, paint, screen};
 use crate::journal::{Body, Line};
 
 /// Further words about what a line began with a name of up to nine letters.
@@ -32,9 +31,9 @@ fn started(state: &State) -> String {
     let words = format!(
         "{}\non branch {}, for {}, by {}",
         paint(STRONG, &super::brief(&run.brief.request)),
-        run.branch,
-        run.target,
-        run.agent
+        super::name(&run.branch),
+        super::name(&run.target),
+        super::name(&run.agent)
     );
     head(&paint(STRONG, "redgreen"), &words)
 }
@@ -78,7 +77,7 @@ fn told(event: &Event, state: &State) -> String {
         // The last words say it.
         Event::MergeBlocked { .. } => String::new(),
         Event::Merged { commit } => {
-            head(&paint(GOOD, "merged"), &format!("{} is in {}", short(commit), state.run.target))
+            head(&paint(GOOD, "merged"), &format!("{} is in {}", short(commit), super::name(&state.run.target)))
         }
         Event::Discarded { salvage: Some(name) } => head("kept", &format!("the commits of the run, as {name}")),
         Event::RolledBack { to, salvage } => {
@@ -147,8 +146,7 @@ fn indent(style: Style, word: &str, sentence: &str) -> String {
 /// A line that stands by itself.
 fn head(word: &str, sentence: &str) -> String {
     // Paint has no width, so the blanks are counted by hand.
-    let width = anstream::adapter::strip_str(word).to_string().chars().count();
-    let gap = " ".repeat(MARGIN.len().saturating_sub(width));
+    let gap = " ".repeat(MARGIN.len().saturating_sub(screen::width(word)));
     format!("{word}{gap}{}\n", lines(sentence, MARGIN))
 }
 

@@ -5,6 +5,7 @@ use redgreen_core::brief::headline;
 use redgreen_core::event::Outcome;
 use redgreen_core::policy::{Spent, dollars};
 
+use super::screen::cut;
 use super::{BAD, DOUBT, GOOD, HINT, QUIET, STRONG, paint};
 use crate::failure::Failure;
 
@@ -13,7 +14,9 @@ pub const POLICY: &str = "the request, the files an agent reads, test output and
                           and nowhere else; no telemetry";
 
 pub(super) fn failure(failure: &Failure) -> String {
-    let mut text = format!("{}: {}\n", paint(BAD, "error"), failure.what);
+    // No line of what happened looks like one of ours.
+    let what = failure.what.trim_end().replace('\n', "\n       ");
+    let mut text = format!("{}: {what}\n", paint(BAD, "error"));
     for line in failure.evidence.iter().flat_map(|evidence| evidence.lines()) {
         text.push_str(&format!("  {line}\n"));
     }
@@ -47,7 +50,7 @@ pub fn outcome(outcome: &Outcome) -> String {
 }
 
 pub fn next_line(command: &str) -> String {
-    format!("  {}  {command}\n", paint(HINT, "next"))
+    format!("  {}  {}\n", paint(HINT, "next"), super::name(command))
 }
 
 /// Names and values in two columns, as wide as the longest name; a row without a value is left out, and the next
@@ -85,13 +88,6 @@ pub fn brief(text: &str) -> String {
     cut(&words.join(" "), TITLE_CHARS_MAX)
 }
 
-fn cut(line: &str, chars_max: usize) -> String {
-    match line.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line)),
-        None => line.to_owned(),
-    }
-}
-
 /// `1 turn`, `2 turns`.
 pub fn count(number: usize, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -99,7 +95,7 @@ pub fn count(number: usize, thing: &str) -> String {
 }
 
 pub fn title(id: &str, words: &str) -> String {
-    format!("{}  {}\n", paint(STRONG, id), brief(words))
+    format!("{}  {}\n", paint(STRONG, &super::name(id)), brief(words))
 }
 
 /// A moment in the user's own time zone.

@@ -14,6 +14,7 @@ mod doors;
 mod examples;
 mod fingerprint;
 mod frameworks;
+mod injection;
 mod judge;
 mod kill;
 mod many;

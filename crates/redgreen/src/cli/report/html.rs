@@ -1,6 +1,7 @@
 //! A run as one HTML page: no script, no network, everything that comes from outside escaped.
 
 use redgreen_core::policy::{Spent, dollars};
+use redgreen_core::text;
 use redgreen_core::verdict::{Code, Decision};
 
 use crate::ops::report::{Step, Timeline, Work};
@@ -289,18 +290,16 @@ fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1000, ms % 1000 / 100)
 }
 
-/// Text for HTML, in an element or an attribute.
+/// Text for HTML, in an element or an attribute; nothing in it hides or reorders words.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in text::visible(text).chars() {
         match letter {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // Control characters have no place in a page; a terminal's colours are such.
-            letter if letter.is_control() && letter != '\n' && letter != '\t' => safe.push('\u{fffd}'),
             letter => safe.push(letter),
         }
     }

@@ -25,6 +25,8 @@ const CORE_DEPENDENCIES: &[&str] = &[
 const CORE_MANIFEST: &str = "crates/redgreen-core/Cargo.toml";
 /// Written by a program, for a program.
 const GENERATED: &[&str] = &[".lock", ".snap"];
+/// The door to stdout and stderr; what the fenced child prints is read by its parent.
+const PRINTS: &[&str] = &["src/view/screen.rs", "src/sandbox/fenced.rs"];
 const UNFINISHED_MACROS: &[&str] = &["todo!", "unimplemented!"];
 // In two halves, or this file would break its own rule.
 const UNFINISHED_MARKS: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X")];
@@ -116,6 +118,30 @@ fn dependencies(table: &toml::Table) -> Vec<String> {
     tables.flat_map(|table| table.keys().cloned()).collect()
 }
 
+/// Text that is not ours is made harmless in one place, so there is one place that prints.
+fn prints_through_the_door(file: &File) -> Vec<String> {
+    let prints = |path: &str| path.contains("/src/") && !PRINTS.iter().any(|door| path.ends_with(door));
+    if !file.is_rust() || file.is_recorded() || !prints(&file.path) {
+        return Vec::new();
+    }
+    let code = only(&file.text);
+    // What stands below is the file's own tests.
+    let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut faults = Vec::new();
+    for (number, line) in (1..).zip(code.lines()) {
+        let asks = line.replace("stdout().is_terminal()", "").replace("stderr().is_terminal()", "");
+        let own = ["io::stdout()", "io::stderr()", "anstream::stdout()", "anstream::stderr()", "error.print()"];
+        let raw = ["print!", "println!", "eprint!", "eprintln!"];
+        if own.iter().any(|call| asks.contains(call)) || raw.iter().any(|call| has_word(&asks, call)) {
+            faults.push(file.fault(number, "print through `view::Printer`, which makes foreign text harmless"));
+        }
+        if has_word(&asks, "inherit") && has_word(&asks, "Stdio") {
+            faults.push(file.fault(number, "a program that prints by itself: read its output and show it"));
+        }
+    }
+    faults
+}
+
 #[test]
 fn every_source_file_opens_with_its_purpose() {
     holds(opens_with_its_purpose);
@@ -123,6 +149,18 @@ fn every_source_file_opens_with_its_purpose() {
     check(opens_with_its_purpose, "a.rs", "use std::fmt;\n", &[1]);
     check(opens_with_its_purpose, "a.rs", "", &[1]);
     check(opens_with_its_purpose, "tests/testdata/a.rs", "", &[]);
+}
+
+#[test]
+fn one_file_prints() {
+    holds(prints_through_the_door);
+    check(prints_through_the_door, "a/src/b.rs", "fn a() {\n    write!(std::io::stdout(), \"b\").ok();\n}\n", &[2]);
+    check(prints_through_the_door, "a/src/b.rs", "let a = anstream::stderr();\nlet b = io::stderr();\n", &[1, 2]);
+    check(prints_through_the_door, "a/src/b.rs", "println!();\nerror.print().ok();\n", &[1, 2]);
+    check(prints_through_the_door, "a/src/b.rs", "program.stdout(Stdio::inherit());\n", &[1]);
+    check(prints_through_the_door, "a/src/b.rs", "let a = io::stderr().is_terminal();\nlet b = \"println!\";\n", &[]);
+    check(prints_through_the_door, "a/src/view/screen.rs", "let a = io::stdout();\n", &[]);
+    check(prints_through_the_door, "a/tests/b.rs", "let a = io::stdout();\n", &[]);
 }
 
 #[test]

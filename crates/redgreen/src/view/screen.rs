@@ -1,0 +1,218 @@
+//! The one door to stdout and stderr. Whatever is printed is taken for text that is not ours and made harmless at the
+//! last moment, so that nobody has to think of it where a sentence is put together. What is ours, the colours, is marked
+//! by `paint` with a word that only this process knows; no file, test or agent can write it.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+use anstyle::AnsiColor;
+use redgreen_core::text;
+
+use crate::config;
+
+/// What a colour means. `anstream` leaves colours out where they do not belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Good,
+    Bad,
+    Doubt,
+    Hint,
+    Quiet,
+    Strong,
+}
+
+impl Style {
+    const ALL: [Self; 7] = [Self::Plain, Self::Good, Self::Bad, Self::Doubt, Self::Hint, Self::Quiet, Self::Strong];
+
+    fn ansi(self) -> anstyle::Style {
+        match self {
+            Self::Plain => anstyle::Style::new(),
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Bad => AnsiColor::Red.on_default(),
+            Self::Doubt => AnsiColor::Yellow.on_default(),
+            Self::Hint => AnsiColor::Cyan.on_default(),
+            Self::Quiet => anstyle::Style::new().dimmed(),
+            Self::Strong => anstyle::Style::new().bold(),
+        }
+    }
+
+    /// The letter after the mark; a noncharacter, as the mark is.
+    fn letter(self) -> char {
+        match self {
+            Self::Plain => '\u{fde0}',
+            Self::Good => '\u{fde1}',
+            Self::Bad => '\u{fde2}',
+            Self::Doubt => '\u{fde3}',
+            Self::Hint => '\u{fde4}',
+            Self::Quiet => '\u{fde5}',
+            Self::Strong => '\u{fde6}',
+        }
+    }
+}
+
+/// The text in a colour.
+pub(crate) fn paint(style: Style, text: &str) -> String {
+    let (mark, begin, end) = (mark(), style.letter(), Style::Plain.letter());
+    if style == Style::Plain { text.to_owned() } else { format!("{mark}{begin}{text}{mark}{end}") }
+}
+
+/// How many characters of a text a person sees, if nothing in it is made visible.
+pub(super) fn width(text: &str) -> usize {
+    pieces(text).map(|(text, _)| text.chars().count()).sum()
+}
+
+/// The first characters of a line. Colours do not count, and one that began ends.
+pub(super) fn cut(line: &str, chars_max: usize) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut left = chars_max;
+    let mut is_cut = false;
+    for (text, style) in pieces(line) {
+        let end = text.char_indices().nth(left).map_or(text.len(), |(end, _)| end);
+        kept.push_str(text.get(..end).unwrap_or(text));
+        if end < text.len() && !is_cut {
+            is_cut = true;
+            kept.push('…');
+        }
+        left -= text.chars().count().min(left);
+        if let Some(style) = style {
+            kept.push_str(mark());
+            kept.push(style.letter());
+        }
+    }
+    kept
+}
+
+/// An answer, for a person.
+pub(super) fn answer(text: &str) {
+    write_all(&mut anstream::stdout(), &without_commands(&shown(text)));
+}
+
+/// Everything else that a person is told.
+pub(super) fn talk(text: &str) {
+    write_all(&mut anstream::stderr(), &without_commands(&shown(text)));
+}
+
+/// Files of our own making for other programs: no colour, and nothing in them is a command.
+pub(super) fn raw(text: &str) {
+    write_all(&mut io::stdout(), &text::visible(text));
+}
+
+/// One line of JSON.
+pub(super) fn json(line: &str) {
+    write_all(&mut io::stdout(), &format!("{}\n", text::json(line)));
+}
+
+/// Words of clap's, with its colours, about words that were made harmless before clap read them.
+pub(super) fn clap(error: &clap::Error) {
+    let text = error.render().ansi().to_string();
+    if error.use_stderr() {
+        write_all(&mut anstream::stderr(), &without_commands(&text));
+    } else {
+        write_all(&mut anstream::stdout(), &text);
+    }
+}
+
+fn write_all(out: &mut impl Write, text: &str) {
+    // Nobody reads any more (a closed pipe): there is no one to tell about it either.
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
+}
+
+/// What goes to the terminal for a text: our colours, and everything else harmless.
+pub(super) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut now = Style::Plain;
+    for (text, style) in pieces(text) {
+        shown.push_str(&text::visible(text));
+        // A style of ours begins from no style and ends in none.
+        if let Some(style) = style {
+            shown.push_str(&now.ansi().render_reset().to_string());
+            shown.push_str(&style.ansi().render().to_string());
+            now = style;
+        }
+    }
+    shown.push_str(&now.ansi().render_reset().to_string());
+    shown
+}
+
+fn without_commands(text: &str) -> String {
+    static READS: OnceLock<bool> = OnceLock::new();
+    if *READS.get_or_init(config::ci_reads_output) {
+        text::without_commands(text).into_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// The text between marks, each piece with the style that begins after it.
+fn pieces(text: &str) -> impl Iterator<Item = (&str, Option<Style>)> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        // A mark without a style is not ours: it goes the way of all other text.
+        let found = text.match_indices(mark()).find_map(|(at, mark)| {
+            let after = text.get(at + mark.len()..)?;
+            let letter = after.chars().next()?;
+            let style = Style::ALL.into_iter().find(|style| style.letter() == letter)?;
+            Some((text.get(..at)?, style, after.get(letter.len_utf8()..)?))
+        });
+        match found {
+            Some((piece, style, after)) => {
+                rest = Some(after);
+                Some((piece, Some(style)))
+            }
+            None => {
+                rest = None;
+                Some((text, None))
+            }
+        }
+    })
+}
+
+/// Sixteen noncharacters that no one else can know: a standard library hasher gets its keys from the system's randomness.
+fn mark() -> &'static str {
+    static MARK: OnceLock<String> = OnceLock::new();
+    MARK.get_or_init(|| {
+        let secret = RandomState::new().hash_one(0);
+        let digit = |place: u32| char::from_u32(0xfdd0 + u32::try_from(secret >> (4 * place) & 0xf).unwrap_or(0));
+        (0..16).filter_map(digit).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_colours_survive_and_those_of_others_do_not() {
+        let foreign = "\u{1b}[32maccepted\u{1b}[0m\r";
+        let painted = format!("{} {foreign} {}", paint(Style::Bad, "refused"), paint(Style::Quiet, foreign));
+        assert_eq!(
+            shown(&painted),
+            "\u{1b}[31mrefused\u{1b}[0m ␛[32maccepted␛[0m␍ \u{1b}[2m␛[32maccepted␛[0m␍\u{1b}[0m"
+        );
+        assert_eq!(paint(Style::Plain, "a"), "a");
+    }
+
+    #[test]
+    fn a_mark_cannot_be_forged() {
+        let letters: String = ('\u{fdd0}'..='\u{fdef}').collect();
+        assert!(!shown(&letters).contains('\u{1b}'));
+        // Half of a mark, or a mark with no style behind it, is text.
+        let painted = paint(Style::Good, "a");
+        for end in painted.char_indices().map(|(end, _)| end).take(17) {
+            assert!(!shown(&painted[..end]).contains('\u{1b}'));
+        }
+        assert!(!shown(&format!("{}a", mark())).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn colours_have_no_width_and_end_where_a_line_is_cut() {
+        let painted = paint(Style::Good, "merged");
+        assert_eq!(width(&painted), 6);
+        assert_eq!(shown(&cut(&painted, 3)), "\u{1b}[32mmer…\u{1b}[0m");
+        assert_eq!(shown(&cut(&format!("{painted} now"), 6)), "\u{1b}[32mmerged\u{1b}[0m…");
+        assert_eq!(cut(&painted, 6), painted);
+    }
+}

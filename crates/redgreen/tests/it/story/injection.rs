@@ -1,0 +1,193 @@
+//! Text that is not ours: whatever tests, agents, briefs and names hold, it steers no terminal, hides and reorders no
+//! words, adds no line of ours, and gives no command to a CI system.
+
+use std::fs;
+use std::path::Path;
+
+use super::scripts::{PLAN, RED};
+use super::terminal::on_a_terminal;
+use super::{Said, Story};
+
+/// Overwrites the line, clears the screen, sets the title and the clipboard, makes a link, rings; in both forms of control
+/// characters. Reorders words, hides some, and colours others in a colour that redgreen does not have.
+const HOSTILE: &str = "bad\r\u{1b}[2K\u{1b}[1A\u{1b}[35maccepted\u{1b}[0m\u{1b}]0;title\u{7}\u{1b}]52;c;eA==\u{1b}\\\
+                       \u{1b}]8;;http://x\u{1b}\\\u{9b}2J\u{9d}0;t\u{9c}\u{202e}desrever\u{2066}\u{200b}\u{2028}\u{7f}\u{8}";
+/// A line as redgreen itself prints it, and commands of CI systems.
+const FORGED: &str = "\n  1 GREEN     accepted   forged\n::error::forged\n##[error]forged\n";
+
+/// A string literal that Python and TOML read alike.
+fn quoted(text: &str) -> String {
+    let numbered = |letter: char| match letter {
+        '"' | '\\' => format!("\\{letter}"),
+        ' '..='~' => letter.to_string(),
+        letter => format!("\\U{:08x}", u32::from(letter)),
+    };
+    format!("\"{}\"", text.chars().map(numbered).collect::<String>())
+}
+
+/// The characters of a text that nobody should have printed; our own colours are taken out before.
+fn faults(text: &str) -> Vec<char> {
+    let ours = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[36m"];
+    // Of clap.
+    let ours = ours.iter().chain(&["\u{1b}[4m"]);
+    let plain = ours.fold(text.to_owned(), |text, colour| text.replace(colour, ""));
+    let is_fault = |letter: &char| {
+        letter.is_control() && !matches!(letter, '\n' | '\t')
+            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(letter, '\u{fdd0}'..='\u{fdef}')
+    };
+    plain.chars().filter(is_fault).collect()
+}
+
+/// A file that people look into.
+#[track_caller]
+fn is_readable(what: &str, text: &str) {
+    assert!(faults(text).is_empty(), "{what}: {:?} in\n{text:?}", faults(text));
+}
+
+/// What is printed; no line of it is forged either.
+#[track_caller]
+fn is_harmless(what: &str, text: &str) {
+    is_readable(what, text);
+    let forged = text.lines().find(|line| line.starts_with("  1 GREEN     accepted   forged"));
+    assert_eq!(forged, None, "{what}:\n{text}");
+}
+
+/// The verb in every form: plain, in colour, as JSON.
+#[track_caller]
+fn verb(story: &Story, line: &str) -> [Said; 3] {
+    let said = ["", "--color always ", "--json "].map(|form| story.redgreen(&format!("{form}{line}")));
+    for said in &said {
+        is_harmless(line, &said.stdout);
+        is_harmless(line, &said.stderr);
+    }
+    said
+}
+
+#[track_caller]
+fn files_are_harmless(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files_are_harmless(&path);
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            is_readable(&path.display().to_string(), &text);
+        }
+    }
+}
+
+#[test]
+fn what_a_test_says_is_shown_and_steers_nothing() {
+    let story = Story::new();
+    let said = quoted(&format!("{HOSTILE}{FORGED}"));
+    let name = "test_\u{1b}[2K\u{202e}x.py";
+    story.file(name, &format!("import pytest\n\n@pytest.mark.skip(reason={said})\ndef test_skipped(): pass\n\n\ndef test_a():\n    assert False, {said}\n"));
+    let [plain, colour, json] = verb(&story, "test --verbose");
+    assert!(plain.stdout.contains("bad␍␛[2K␛[1Aaccepted␛]0;title␇"), "{}", plain.stdout);
+    assert!(plain.stdout.contains("<U+202E>desrever<U+2066>"), "{}", plain.stdout);
+    assert!(plain.stdout.contains("failed  test_␛[2K<U+202E>x.py::test_a"), "{}", plain.stdout);
+    assert!(colour.stdout.contains("\u{1b}[31mfailed "), "our colours stay: {:?}", colour.stdout);
+    let tests = json.json()["report"]["tests"].clone();
+    let told = tests.as_array().unwrap().iter().filter_map(|test| test["message"].as_str());
+    assert!(told.clone().any(|message| message.contains("\u{202e}desrever")), "JSON means what was said: {json:?}");
+    verb(&story, "test --list");
+    let (_, screen) = on_a_terminal(&story, "test", &[]);
+    is_harmless("test on a terminal", &screen);
+    let ci = Story::new().env("GITHUB_ACTIONS", "true");
+    ci.file("test_a.py", &format!("def test_a():\n    assert False, {said}\n"));
+    let [plain, colour, json] = verb(&ci, "test");
+    for said in [&plain.stdout, &colour.stdout, &json.stdout] {
+        let commands = said.lines().filter(|line| line.trim_start().starts_with("::") || line.contains("##["));
+        assert_eq!(commands.collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+    assert!(plain.stdout.contains("\\::error::forged"), "{}", plain.stdout);
+}
+
+#[test]
+fn a_run_shows_and_keeps_nothing_that_steers() {
+    let story = Story::new();
+    let said = quoted(&format!("{HOSTILE}{FORGED}"));
+    let plan = PLAN.replace("\"adds\"", &quoted(&format!("adds {HOSTILE}")));
+    let plan = plan.replace("\"- [ ] adds\\n\"", &quoted(&format!("- [ ] adds {HOSTILE}\n")));
+    let plan = plan.replace("[[plan]]", &format!("[[plan]]\nnote = {said}"));
+    let message = format!("assert add(1, 2) == 3, {}", said.replace('\\', "\\\\").replace('"', "\\\""));
+    let red = RED.replace("assert add(1, 2) == 3", &message);
+    let wrong = format!(
+        "\n[[green]]\nanswer = {said}\ndo = [{{ write = \"calc.py\", text = \"def add(a, b):\\n    return 0\\n\" }}]\n\
+         \n[[diagnosis]]\nanswer = {said}\n\n[[green]]\nfail = {{ kind = \"crash\", message = {said} }}\n"
+    );
+    story.script("kata.toml", &[plan, red, wrong].concat());
+    let request = format!("an adder {HOSTILE}{FORGED}");
+    let branch = "redgreen/od\u{202e}d\u{200b}";
+    let mut run = story.prepare("--color always run --script @kata.toml --max-retries 1 --branch");
+    let run = Said::of("run", &run.args([branch, &request]).output().unwrap());
+    is_harmless("run", &run.stdout);
+    is_harmless("run", &run.stderr);
+    assert!(run.stderr.contains("\u{1b}[32maccepted"), "our colours stay: {}", run.stderr);
+    assert!(run.stderr.contains("an adder bad ␛[2K␛[1A␛[35maccepted"), "the request: {}", run.stderr);
+    assert!(run.stderr.contains("on branch redgreen/od<U+202E>d<U+200B>, for main"), "{}", run.stderr);
+    assert!(run.stderr.contains("GREEN     \u{1b}[31mrefused"), "a message of a test: {}", run.stderr);
+    for line in
+        ["status", "why", "history", "report", "salvage", "report --html @run.html", "repair-notes", "brief @kata.toml"]
+    {
+        verb(&story, line);
+    }
+    is_readable("the page", &fs::read_to_string(story.place("run.html")).unwrap());
+    for commit in story.git("rev-list --branches=redgreen main..").lines() {
+        is_harmless("commit", &story.git(&format!("show -s --format=%B {commit}")));
+        let trailers = story.git(&format!("show -s --format=%(trailers:only) {commit}"));
+        assert!(trailers.lines().all(|line| line.is_empty() || line.starts_with("Redgreen-")), "{trailers}");
+    }
+    let notes = story.git("notes --ref=tdd-handoffs list");
+    assert!(!notes.is_empty());
+    for note in notes.lines() {
+        is_harmless("note", &story.git(&format!("cat-file blob {}", note.split(' ').next().unwrap())));
+    }
+    let runs = story.root.join(".git/redgreen/runs");
+    let kept = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    for name in ["transcripts", "reports", "artifacts"] {
+        files_are_harmless(&kept.join(name));
+    }
+    is_harmless("journal", &fs::read_to_string(kept.join("journal.jsonl")).unwrap());
+    let (_, screen) = on_a_terminal(&story, "abort", &[]);
+    is_harmless("abort on a terminal", &screen);
+}
+
+#[test]
+fn names_and_typed_words_add_no_line() {
+    let story = Story::new();
+    let name = format!("a{HOSTILE}\n  1 GREEN     accepted   forged").replace(['/', '\\'], "");
+    story.file(&name, "text\n").file("src/b.py", "b = 1\n");
+    fs::create_dir_all(story.root.join("secret")).unwrap();
+    story.file(&format!("{name}.pem"), "text\n");
+    story.commit("files");
+    for form in [&["--color", "always"][..], &["--json"], &[]] {
+        for words in [
+            &["context", ".", "--model", "ollama/x"][..],
+            &["context", &name],
+            &[&name],
+            &["run", "--nonsense", &name],
+            &["run", &format!("--{name}")],
+            &["test", &name],
+            &["status", &name],
+            &["-C", &name, "status"],
+            &["judge", "red", "--base", &name],
+            &["rollback", &name],
+            &["run", "--spec", &name],
+            &["man", &name],
+            &["completions", &name],
+        ] {
+            let mut command = story.prepare("");
+            let said = Said::of(words[0], &command.args(form).args(words).output().unwrap());
+            is_harmless(&format!("{form:?} {words:?}"), &said.stdout);
+            is_harmless(&format!("{form:?} {words:?}"), &said.stderr);
+            assert!(!(said.stdout + &said.stderr).is_empty(), "{words:?}");
+        }
+    }
+    // The commands of a project are shown whole, each on its line.
+    story.file("redgreen.toml", &format!("[test]\ncommand = {}\n", quoted(&format!("true{FORGED}{HOSTILE}"))));
+    let [plain, ..] = verb(&story, "trust --show");
+    assert!(plain.stdout.contains("true␊  1 GREEN     accepted   forged␊"), "{}", plain.stdout);
+    verb(&story, "config");
+    verb(&story, "doctor");
+}
