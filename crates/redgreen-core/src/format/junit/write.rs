@@ -3,6 +3,7 @@
 use quick_xml::escape::escape;
 
 use crate::report::{Report, Status, Test};
+use crate::text::visible;
 
 /// One document with one suite; every id is a test case, and what could not be loaded is one with an error.
 pub fn write(report: &Report) -> String {
@@ -84,12 +85,9 @@ fn complaint(element: &str, kind: &str, message: &str) -> String {
     format!("<{element} type=\"{}\" message=\"{}\">{}</{element}>", text(kind), text(first), text(message))
 }
 
-/// XML has no way to write most control characters, not even escaped.
+/// XML has no way to write most control characters, not even escaped, so they are made visible.
 fn text(text: &str) -> String {
-    let legal = |letter: char| matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
-    let text: String =
-        text.chars().map(|letter| if legal(letter) { letter } else { char::REPLACEMENT_CHARACTER }).collect();
-    escape(&text).into_owned()
+    escape(visible(text)).into_owned()
 }
 
 #[cfg(test)]
@@ -123,6 +121,7 @@ mod tests {
         assert!(xml.contains("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\""), "{xml}");
         let read = junit::parse(xml.as_bytes());
         assert!(read.complete, "{xml}");
+        assert!(xml.contains("␛[31mred␀\nsecond line"), "{xml}");
         let names: Vec<&str> = read.cases.iter().map(|case| case.name.as_deref().unwrap_or_default()).collect();
         assert_eq!(names, ["t.py::good", "t.py::bad[<&>]", "t.py::later", "u.py"]);
     }

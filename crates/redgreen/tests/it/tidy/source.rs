@@ -1,6 +1,6 @@
 //! Rules about source files: how they open, how long they are, what they may not leave behind.
 
-use super::code::{has_word, only};
+use super::code::{has_word, is_word, only};
 use super::{File, check, clean, file, holds, lines_are};
 
 const LINES_MAX: usize = 700;
@@ -130,9 +130,11 @@ fn prints_through_the_door(file: &File) -> Vec<String> {
     let mut faults = Vec::new();
     for (number, line) in (1..).zip(code.lines()) {
         let asks = line.replace("stdout().is_terminal()", "").replace("stderr().is_terminal()", "");
-        let own = ["io::stdout()", "io::stderr()", "anstream::stdout()", "anstream::stderr()", "error.print()"];
-        let raw = ["print!", "println!", "eprint!", "eprintln!"];
-        if own.iter().any(|call| asks.contains(call)) || raw.iter().any(|call| has_word(&asks, call)) {
+        let mut streams = ["stdout()", "stderr()"].iter().flat_map(|name| asks.match_indices(name));
+        // `.stdout()` belongs to some value.
+        let own = streams.any(|(at, _)| !asks[..at].ends_with(|before| before == '.' || is_word(before)));
+        let raw = ["print!", "println!", "eprint!", "eprintln!", "error.print"];
+        if own || raw.iter().any(|call| has_word(&asks, call)) {
             faults.push(file.fault(number, "print through `view::Printer`, which makes foreign text harmless"));
         }
         if has_word(&asks, "inherit") && has_word(&asks, "Stdio") {
@@ -156,7 +158,12 @@ fn one_file_prints() {
     holds(prints_through_the_door);
     check(prints_through_the_door, "a/src/b.rs", "fn a() {\n    write!(std::io::stdout(), \"b\").ok();\n}\n", &[2]);
     check(prints_through_the_door, "a/src/b.rs", "let a = anstream::stderr();\nlet b = io::stderr();\n", &[1, 2]);
-    check(prints_through_the_door, "a/src/b.rs", "println!();\nerror.print().ok();\n", &[1, 2]);
+    check(
+        prints_through_the_door,
+        "a/src/b.rs",
+        "println!();\nerror.print().ok();\nlet a = stdout().lock();\n",
+        &[1, 2, 3],
+    );
     check(prints_through_the_door, "a/src/b.rs", "program.stdout(Stdio::inherit());\n", &[1]);
     check(prints_through_the_door, "a/src/b.rs", "let a = io::stderr().is_terminal();\nlet b = \"println!\";\n", &[]);
     check(prints_through_the_door, "a/src/view/screen.rs", "let a = io::stdout();\n", &[]);
