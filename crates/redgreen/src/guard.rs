@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::thread;
 
 use redgreen_core::brief::Document;
-use redgreen_core::guard::{FILE_BYTES_MAX, FILES_MAX, Refusal, TOKENS_MAX, secret, secret_name, with_margin};
+use redgreen_core::guard::{FILE_BYTES_MAX, FILES_MAX, Refusal, TOKENS_MAX, secret, secret_name, tokens, with_margin};
 use sha2::{Digest, Sha256};
 
 /// What would be sent, and what would not.
@@ -99,8 +99,7 @@ pub fn read(root: &Path, path: &Path) -> Result<Document, Refusal> {
 
 /// Tokens as the agent's service may count them. Our encoding is another's, so a margin is added.
 pub fn tokens(text: &str) -> u64 {
-    let counted = bpe_openai::o200k_base().count(text);
-    with_margin(u64::try_from(counted).unwrap_or(u64::MAX))
+    with_margin(u64::try_from(tokens::count(text)).unwrap_or(u64::MAX))
 }
 
 impl Sent {
