@@ -8,7 +8,7 @@ use redgreen_core::phase::Role;
 use serde::{Deserialize, Serialize};
 
 use super::built_in::BuiltIn;
-use super::external::{External, Premises, presence};
+use super::external::{AgentSandbox, External, presence};
 use super::human::Human;
 use super::model::local::{self, Server};
 use super::script::Script;
@@ -33,7 +33,7 @@ pub struct Ground<'a> {
     pub environment: &'a Environment,
     /// The project's own folder.
     pub root: &'a Path,
-    pub premises: &'a Premises,
+    pub agent_sandbox: &'a AgentSandbox,
 }
 
 /// Who works when nobody is named.
@@ -208,7 +208,7 @@ impl Choice {
             })
         });
         let (program, model) = (program.transpose()?, model.map(str::to_owned));
-        let external = External::new(name, row.clone(), program, model, ground.premises.clone());
+        let external = External::new(name, row.clone(), program, model, ground.agent_sandbox.clone());
         Ok(Agent::External(Box::new(external)))
     }
 }

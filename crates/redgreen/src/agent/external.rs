@@ -3,7 +3,7 @@
 //!
 //! That it stopped is all that its end means: whether anything came of it, the judge finds out.
 
-mod premises;
+mod agent_sandbox;
 pub mod presence;
 mod service;
 
@@ -25,8 +25,8 @@ use super::{Orders, Taken};
 use crate::config::agents::{Command, PromptBy, Row, Speaks};
 use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
 use crate::sandbox::{Fence, Grip, Sandbox};
-pub use premises::Premises;
-use premises::Whose;
+pub use agent_sandbox::AgentSandbox;
+use agent_sandbox::Whose;
 use service::{Bench, Service};
 
 /// Kept of what it prints; its lines are read as they come.
@@ -43,7 +43,7 @@ pub struct External {
     /// What is started; none for a line of the shell.
     program: Option<PathBuf>,
     model: Option<String>,
-    premises: Premises,
+    agent_sandbox: AgentSandbox,
     /// As it told us, asked once; shared by clones.
     version: Arc<OnceLock<String>>,
 }
@@ -56,8 +56,14 @@ enum Ear {
 }
 
 impl External {
-    pub fn new(name: &str, row: Row, program: Option<PathBuf>, model: Option<String>, premises: Premises) -> Self {
-        Self { name: name.to_owned(), row, program, model, premises, version: Arc::default() }
+    pub fn new(
+        name: &str,
+        row: Row,
+        program: Option<PathBuf>,
+        model: Option<String>,
+        agent_sandbox: AgentSandbox,
+    ) -> Self {
+        Self { name: name.to_owned(), row, program, model, agent_sandbox, version: Arc::default() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -83,7 +89,7 @@ impl External {
     }
 
     pub(super) fn reaches_refs(&self) -> Result<bool> {
-        self.premises.sandbox().map(|sandbox| !sandbox.binds())
+        self.agent_sandbox.sandbox().map(|sandbox| !sandbox.binds())
     }
 
     pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
@@ -119,8 +125,8 @@ impl External {
         let words = orders::handoff(orders.assignment);
         let told = orders.desk.join(ORDERS);
         fs::write(&told, &words).with_context(|| format!("write {}", told.display()))?;
-        let sandbox = self.premises.sandbox()?;
-        let fence = self.premises.fence(Whose::Program(&self.row), orders)?;
+        let sandbox = self.agent_sandbox.sandbox()?;
+        let fence = self.agent_sandbox.fence(Whose::Program(&self.row), orders)?;
         let held = sandbox.held(&fence);
         let chosen = self.chosen_session(&orders.assignment.strategy)?;
         if let Some(session) = &chosen {
@@ -167,7 +173,7 @@ impl External {
     /// The name of a conversation that begins, where the program lets us choose it.
     fn chosen_session(&self, strategy: &Strategy) -> Result<Option<String>> {
         let chooses = self.row.new.iter().any(|word| word == "{session}");
-        if chooses && self.parent(strategy).is_none() { premises::uuid().map(Some) } else { Ok(None) }
+        if chooses && self.parent(strategy).is_none() { agent_sandbox::uuid().map(Some) } else { Ok(None) }
     }
 
     /// The conversation to go on with, and the words for that; none when the program cannot.
@@ -225,7 +231,7 @@ impl External {
             }
         };
         let program =
-            self.premises.surround(program.args(args), Whose::Program(&self.row), orders, sandbox, is_fenced)?;
+            self.agent_sandbox.surround(program.args(args), Whose::Program(&self.row), orders, sandbox, is_fenced)?;
         Ok(if by == Some(PromptBy::Stdin) { program.stdin(words) } else { program })
     }
 
@@ -234,10 +240,10 @@ impl External {
         if let Speaks::Prints(dialect) = self.row.speaks {
             return Ok(Ear::Prints(Box::new(Hearing::new(dialect))));
         }
-        let fence = self.premises.fence(Whose::Terminal, orders)?;
+        let fence = self.agent_sandbox.fence(Whose::Terminal, orders)?;
         let is_fenced = keeps_files(sandbox, &fence);
         let bench = Bench {
-            env: self.premises.environment(Whose::Terminal, orders, sandbox, is_fenced)?,
+            env: self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?,
             sandbox: sandbox.clone(),
             fence,
             deadline: Instant::now() + orders.time_limit,

@@ -89,7 +89,7 @@ pub(super) enum Whose<'a> {
 
 /// The places around a run.
 #[derive(Clone, Debug)]
-pub struct Premises {
+pub struct AgentSandbox {
     pub home: Option<PathBuf>,
     pub path: Option<OsString>,
     /// The user's own checkout.
@@ -101,7 +101,7 @@ pub struct Premises {
     pub fence: config::Fence,
 }
 
-impl Premises {
+impl AgentSandbox {
     pub fn new(
         environment: &Environment,
         checkout: &Path,
