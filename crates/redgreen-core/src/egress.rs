@@ -169,9 +169,7 @@ fn matches(pattern: &str, host: &str) -> bool {
 fn is_label(pattern: &str, label: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == label,
-        Some((start, end)) => {
-            label.len() > start.len() + end.len() && label.starts_with(start) && label.ends_with(end)
-        }
+        Some((start, end)) => label.len() > start.len() + end.len() && label.starts_with(start) && label.ends_with(end),
     }
 }
 

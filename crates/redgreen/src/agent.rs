@@ -6,6 +6,7 @@ pub mod choice;
 pub mod external;
 pub mod human;
 pub mod model;
+pub mod network;
 mod place;
 pub mod script;
 
@@ -72,6 +73,8 @@ pub struct Taken {
     pub transcript: String,
     /// By which the agent's conversation can be taken up again.
     pub session: Option<String>,
+    /// What the user has to know about it, such as connections that were refused.
+    pub notices: Vec<String>,
 }
 
 impl Team {

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod layers;
 mod models;
 mod properties;
+pub mod registries;
 mod stores;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use anyhow::{Context, Result};
 use redgreen_core::framework::command::{Command, Format};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::process::Program;
@@ -96,6 +97,19 @@ pub enum Fence {
     None,
 }
 
+/// Where the programs of agents may connect to, where the sandbox can hold them to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkAccess {
+    /// To the hosts of their model and to package registries.
+    #[default]
+    Limited,
+    /// To the hosts of their model alone.
+    Model,
+    /// Everywhere.
+    Open,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Lint {
@@ -132,6 +146,10 @@ pub struct AgentChoice {
     pub on_save: bool,
     /// Whether agents that are programs of their own are fenced in.
     pub fence: Fence,
+    /// Where the programs of agents may connect to.
+    pub network: NetworkAccess,
+    /// Hosts that they may reach beside those.
+    pub allow_hosts: Vec<String>,
     /// Agents of the project's own, by name.
     pub custom: BTreeMap<String, agents::Row>,
 }
@@ -356,7 +374,14 @@ impl File {
         // Whoever names the server gets the key.
         let server = self.model.base_url.iter().map(|url| ("model.base-url", url.clone()));
         let agents = self.agent.custom.values().map(|row| ("agent.custom", row.command.line()));
-        test.chain(setup).chain(lint).chain(script).chain(server).chain(agents).collect()
+        let rows = self.agent.custom.values();
+        let own = rows.flat_map(|row| row.hosts.iter().chain(row.hosts_with.values().flatten()));
+        let own = own.map(|host| ("agent.custom.hosts", host.clone()));
+        let hosts = self.agent.allow_hosts.iter().map(|host| ("agent.allow-hosts", host.clone())).chain(own);
+        let is_open = self.agent.network == NetworkAccess::Open;
+        let network = is_open.then(|| ("agent.network", "open".to_owned()));
+        let sent = server.chain(hosts).chain(network);
+        test.chain(setup).chain(lint).chain(script).chain(sent).chain(agents).collect()
     }
 
     /// The linters to run: as configured, or those whose configuration the project has and which are installed.

@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod cli;
 pub mod config;
+pub mod egress;
 pub mod engine;
 pub mod failure;
 pub mod git;

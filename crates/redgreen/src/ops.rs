@@ -36,6 +36,7 @@ use redgreen_core::state::State;
 use crate::agent::Team;
 use crate::agent::choice::{Choice, Ground};
 use crate::agent::external::AgentSandbox;
+use crate::agent::network::NetworkRules;
 use crate::config::{Environment, File, worktree_root};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
@@ -124,6 +125,7 @@ fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result
     let (git, fence) = (&project.git, project.file.agent.fence);
     let agent_sandbox = AgentSandbox::new(&project.environment, &git.root, &git.common_dir, &project.workshop, fence);
     let (file, environment) = (&project.file, &project.environment);
+    let agent_sandbox = agent_sandbox.with_network(NetworkRules::new(file, environment)?);
     let ground = Ground { file, environment, root: &git.root, agent_sandbox: &agent_sandbox };
     Ok((choice.team(&ground)?, choice, remark))
 }

@@ -323,6 +323,7 @@ impl Room {
             shown,
             bound,
             network,
+            outlet: None,
             processes_max: Some(PROCESSES_MAX),
             file_bytes_max: None,
         }

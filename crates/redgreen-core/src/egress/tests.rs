@@ -117,9 +117,13 @@ fn only_the_internet_is_public() {
 
 #[test]
 fn this_machine_is_known_by_its_names() {
-    for (text, expected) in
-        [("localhost:1", true), ("127.0.0.2:1", true), ("[::1]:1", true), ("[::ffff:127.0.0.1]:1", true), ("a:1", false)]
-    {
+    for (text, expected) in [
+        ("localhost:1", true),
+        ("127.0.0.2:1", true),
+        ("[::1]:1", true),
+        ("[::ffff:127.0.0.1]:1", true),
+        ("a:1", false),
+    ] {
         assert_eq!(target(text).is_loopback(), expected, "{text}");
     }
 }

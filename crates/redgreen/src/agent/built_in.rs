@@ -17,6 +17,7 @@ use redgreen_core::model::{Delta, Request, price};
 use redgreen_core::phase::Role;
 
 use crate::agent::model::{self, Client, Limits};
+use crate::agent::network::NetworkRules;
 use crate::agent::place::Place;
 use crate::agent::{Orders, Taken};
 use crate::config::{self, Environment, File};
@@ -44,6 +45,7 @@ pub struct Settings {
     /// How the tests are run: as the user says, not as the worktree does.
     pub test: config::Test,
     pub environment: Environment,
+    pub network: NetworkRules,
     pub bash_time: Duration,
     pub red_time: Duration,
     pub green_time: Duration,
@@ -101,6 +103,7 @@ impl Settings {
         Ok(Self {
             test: file.test.clone(),
             environment: environment.clone(),
+            network: NetworkRules::new(file, environment)?,
             bash_time,
             red_time: Duration::from_millis(policy.red_timeout_ms),
             green_time: Duration::from_millis(policy.green_timeout_ms),
@@ -126,6 +129,7 @@ fn converse(model: &str, settings: &Settings, orders: &mut Orders<'_>, ask: Ask<
         env: orders.env,
         repository: orders.repository,
         private: orders.private,
+        desk: orders.desk,
         test_time: match orders.assignment.role {
             Role::TestList | Role::Test => settings.red_time,
             Role::Implementing | Role::Diagnosis | Role::Refactor => settings.green_time,
@@ -133,6 +137,7 @@ fn converse(model: &str, settings: &Settings, orders: &mut Orders<'_>, ask: Ask<
         deadline: Instant::now() + time(orders),
         stop: orders.stop,
         edited: false,
+        refused: Vec::new(),
         tests: None,
     };
     Talk::new(model, settings, orders, bench, ask).hold()

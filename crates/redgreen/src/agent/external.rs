@@ -21,6 +21,7 @@ use redgreen_core::hearing::Hearing;
 use redgreen_core::orders;
 use redgreen_core::report::Exit;
 
+use super::network::WayOut;
 use super::{Orders, Taken};
 use crate::config::agents::{Command, PromptBy, Row, Speaks};
 use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
@@ -117,7 +118,8 @@ impl External {
         };
         let (begun, _) = self.attempt(&mut orders)?;
         let head = format!("{}\nit could not go on with that conversation; here is a new one:\n\n", taken.transcript);
-        Ok(Taken { transcript: head + &begun.transcript, ..begun })
+        let notices = taken.notices.into_iter().chain(begun.notices).collect();
+        Ok(Taken { transcript: head + &begun.transcript, notices, ..begun })
     }
 
     /// A turn, and how many tokens the program told of.
@@ -126,16 +128,18 @@ impl External {
         let told = orders.desk.join(ORDERS);
         fs::write(&told, &words).with_context(|| format!("write {}", told.display()))?;
         let sandbox = self.agent_sandbox.sandbox()?;
-        let fence = self.agent_sandbox.fence(Whose::Program(&self.row), orders)?;
+        let way = self.way_out(&sandbox, orders)?;
+        let fence = way.through(self.agent_sandbox.fence(Whose::Program(&self.row), orders)?);
         let held = sandbox.held(&fence);
         let chosen = self.chosen_session(&orders.assignment.strategy)?;
         if let Some(session) = &chosen {
             keep_session(orders.desk, session)?;
         }
         let program = self.program(orders, &sandbox, &fence, chosen.as_deref(), &words, &told)?;
+        let program = way.variables().into_iter().fold(program, |program, (name, value)| program.env(name, value));
         let litter = self.litter(orders.worktree);
 
-        let mut ear = self.ear(orders, &sandbox, &words)?;
+        let mut ear = self.ear(orders, &sandbox, &way, &words)?;
         let program = match &mut ear {
             Ear::Speaks(client, _) => program.stdin(client.begin()),
             Ear::Prints(_) => program,
@@ -160,14 +164,22 @@ impl External {
             Err(error) if is_missing(&error) => return Ok((self.not_there(&error), 0)),
             Err(error) => return Err(error),
         };
-        let head = format!("{}\n{held}\n\n", program.line());
+        let head = format!("{}\n{held}\n{}\n\n", program.line(), way.words());
         let tokens = ear.hearing().cost().tokens.unwrap_or(0);
         let mut taken = ear.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy);
         if overdrawn {
             let message = format!("it was ended: {tokens} tokens are more than the run has left");
             taken.turn = Turn::Failed { failure: Ended::Budget, message };
         }
+        taken.notices = way.remarks();
+        taken.notices.iter().for_each(|notice| taken.transcript.push_str(&format!("\n{notice}\n")));
         Ok((taken, tokens))
+    }
+
+    /// Where the program may connect to.
+    fn way_out(&self, sandbox: &Sandbox, orders: &Orders<'_>) -> Result<WayOut> {
+        let home = self.agent_sandbox.home.as_deref();
+        self.agent_sandbox.network.for_agent(&self.row, home, sandbox, orders.desk)
     }
 
     /// The name of a conversation that begins, where the program lets us choose it.
@@ -236,14 +248,16 @@ impl External {
     }
 
     /// Whoever listens, and what it needs for that.
-    fn ear(&self, orders: &Orders<'_>, sandbox: &Sandbox, words: &str) -> Result<Ear> {
+    fn ear(&self, orders: &Orders<'_>, sandbox: &Sandbox, way: &WayOut, words: &str) -> Result<Ear> {
         if let Speaks::Prints(dialect) = self.row.speaks {
             return Ok(Ear::Prints(Box::new(Hearing::new(dialect))));
         }
-        let fence = self.agent_sandbox.fence(Whose::Terminal, orders)?;
+        let fence = way.through(self.agent_sandbox.fence(Whose::Terminal, orders)?);
         let is_fenced = keeps_files(sandbox, &fence);
+        let mut env = self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?;
+        env.extend(way.variables().into_iter().map(|(name, value)| (name.into(), value.into())));
         let bench = Bench {
-            env: self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?,
+            env,
             sandbox: sandbox.clone(),
             fence,
             deadline: Instant::now() + orders.time_limit,
@@ -286,6 +300,7 @@ impl External {
             cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() },
             transcript,
             session: None,
+            notices: Vec::new(),
         }
     }
 }
@@ -344,7 +359,7 @@ impl Ear {
         }
         // What a program tells of a conversation that goes on may be the sum of all its turns.
         let cost = if *strategy == Strategy::New { hearing.cost() } else { Cost::default() };
-        Taken { turn, cost, transcript, session: hearing.session.clone().or(chosen) }
+        Taken { turn, cost, transcript, session: hearing.session.clone().or(chosen), notices: Vec::new() }
     }
 }
 

@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use super::Desk;
 use crate::agent::external::presence::Presence;
-use crate::config::File;
+use crate::config::{File, NetworkAccess};
 use crate::failure::Code;
-use crate::ops::agents::{self, Agents, BuiltIn};
+use crate::ops::agents::{self, Agents, BuiltIn, Reach};
 
 /// Show who could work: whose models the built-in agent has a key for, which coding agents are here and logged in
 #[derive(clap::Args, Debug)]
@@ -46,6 +46,23 @@ fn built_in(agent: &BuiltIn) -> String {
     text
 }
 
+/// Where their programs may connect to.
+fn reach(network: &Reach) -> String {
+    let held = if network.is_held { "" } else { "; this machine's sandbox cannot limit it, so it is open" };
+    let more = match network.allow_hosts.as_slice() {
+        [] => String::new(),
+        hosts => format!(", and {}", hosts.join(", ")),
+    };
+    match network.access {
+        NetworkAccess::Open => "network: open (agent.network)".to_owned(),
+        NetworkAccess::Model => format!("network: the agent's model hosts{more}{held}"),
+        NetworkAccess::Limited => {
+            let count = network.registries.len();
+            format!("network: the agent's model hosts, {count} package registries{more}{held}")
+        }
+    }
+}
+
 fn table(agents: &Agents) -> String {
     let (here, away): (Vec<&Presence>, Vec<&Presence>) = agents.agents.iter().partition(|agent| agent.is_here());
     let mut text = built_in(&agents.built_in);
@@ -61,6 +78,9 @@ fn table(agents: &Agents) -> String {
         if !login.is_empty() {
             writeln!(text, "{:<18} {login}", "").ok();
         }
+        if !agent.hosts.is_empty() {
+            writeln!(text, "{:<18} model hosts: {}", "", agent.hosts.join(", ")).ok();
+        }
     }
     if here.is_empty() {
         text.push_str("no coding agent is installed\n");
@@ -69,6 +89,7 @@ fn table(agents: &Agents) -> String {
         writeln!(text, "{:<13} not installed; {}", agent.name, agent.next.as_deref().unwrap_or("see redgreen.toml"))
             .ok();
     }
+    writeln!(text, "\n{}", reach(&agents.network)).ok();
     match &agents.first {
         Some(name) => writeln!(text, "\nwith no --agent, {name} is taken").ok(),
         None => writeln!(text, "\nnone is ready; without one: redgreen demo").ok(),

@@ -98,7 +98,8 @@ impl Engine<'_> {
         let taken = agent.take_turn(&mut orders)?;
         let took_ms = elapsed_ms(started);
         let who = agent.version().map(|version| format!("{} {version}", agent.name()));
-        let notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();
+        let mut notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();
+        notices.extend(taken.notices.iter().cloned());
         self.keep_transcript(assignment, &taken.transcript)?;
         let taken = match batching::unmarked(assignment, &taken.turn, &worktree.path)? {
             Some(turn) => Taken { turn, ..taken },

@@ -12,12 +12,15 @@ use super::{Fence, Means, Network, Sandbox, words};
 use crate::process::Program;
 
 pub(super) fn wrap(sandbox: &Sandbox, program: &Program, fence: &Fence) -> Result<Program> {
-    let plan = plan(fence)?;
+    let mut plan = plan(fence)?;
+    if sandbox.by.has_mounts() {
+        plan.cover_sockets()?;
+    }
     let helper = &sandbox.helper;
     let words = match sandbox.by {
         Means::Bubblewrap => {
             let mut line = bubblewrap(sandbox, program, fence, &plan)?;
-            line.extend(stage(helper, &Stage::Init, fence));
+            line.extend(stage(helper, &Stage::Inside, fence));
             line
         }
         Means::Namespaces => {

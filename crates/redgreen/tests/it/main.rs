@@ -4,6 +4,7 @@
 
 mod agents;
 mod book;
+mod egress;
 mod git;
 mod honest;
 mod kata;

@@ -84,7 +84,9 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
         let cost = self.ledger.cost();
         self.minutes.note(&self.ledger.words());
-        Ok(Taken { turn, cost, transcript: self.minutes.text(), session: None })
+        let notices = std::mem::take(&mut self.bench.refused);
+        notices.iter().for_each(|notice| self.minutes.note(notice));
+        Ok(Taken { turn, cost, transcript: self.minutes.text(), session: None, notices })
     }
 
     fn turns(&mut self) -> Result<Turn> {

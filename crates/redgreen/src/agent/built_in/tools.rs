@@ -35,11 +35,15 @@ pub(super) struct Workbench<'a> {
     /// Git's folder, which programs may read, and ours in it, which they may not.
     pub(super) repository: &'a Path,
     pub(super) private: &'a Path,
+    /// The turn's folder.
+    pub(super) desk: &'a Path,
     pub(super) test_time: Duration,
     pub(super) deadline: Instant,
     pub(super) stop: &'a Stop,
     /// Something may have been changed.
     pub(super) edited: bool,
+    /// Connections of commands that were refused.
+    pub(super) refused: Vec<String>,
     /// What the tests showed last.
     pub(super) tests: Option<String>,
 }

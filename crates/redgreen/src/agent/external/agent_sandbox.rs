@@ -10,9 +10,10 @@ use anyhow::{Context, Result};
 
 use super::ORDERS;
 use crate::agent::Orders;
+use crate::agent::network::NetworkRules;
 use crate::config::{self, Environment, agents};
 use crate::process::Program;
-use crate::sandbox::{Fence, Network, Sandbox};
+use crate::sandbox::{Fence, Sandbox};
 
 /// What every program may know of our environment: where tools are, how to speak, how to reach the network.
 const COMMON: &[&str] = &[
@@ -65,6 +66,8 @@ const RECORDS: &str = "redgreen";
 /// Folders that are given anew inside a fence: what lies in them has to be shown to be seen.
 const ANEW: &[&str] = &["/tmp", "/var/tmp", "/run"];
 
+/// Processes of an agent's turn at a time.
+const PROCESSES_MAX: u32 = 2048;
 /// What agents fetched, in the workshop.
 const CACHE: &str = "agent-caches";
 /// Variables that tell package managers where to keep what they fetch, and a folder for each.
@@ -99,6 +102,7 @@ pub struct AgentSandbox {
     /// Where worktrees and build output are.
     pub workshop: PathBuf,
     pub fence: config::Fence,
+    pub network: NetworkRules,
 }
 
 impl AgentSandbox {
@@ -116,7 +120,14 @@ impl AgentSandbox {
             common_dir: common_dir.to_owned(),
             workshop: workshop.to_owned(),
             fence,
+            network: NetworkRules::default(),
         }
+    }
+
+    /// With these rules for its network; without, nothing can be reached.
+    #[must_use]
+    pub fn with_network(self, network: NetworkRules) -> Self {
+        Self { network, ..self }
     }
 
     pub(super) fn sandbox(&self) -> Result<Sandbox> {
@@ -156,7 +167,7 @@ impl AgentSandbox {
             writable,
             hidden: vec![self.common_dir.join(RECORDS)],
             shown,
-            network: Network::Full,
+            processes_max: Some(PROCESSES_MAX),
             ..Fence::default()
         })
     }

@@ -7,7 +7,7 @@ use super::{File, check, holds};
 const LAYERS: &[&[&str]] = &[
     &["failure"],
     &["config", "process"],
-    &["sandbox", "git", "guard", "journal", "view"],
+    &["sandbox", "egress", "git", "guard", "journal", "view"],
     &["room"],
     &["runner", "agent"],
     &["trial"],

@@ -46,11 +46,20 @@ impl Workbench<'_> {
         let program = Program::new(shell).args(["-c", &line]).cwd(self.place.root());
         let program = self.unset().into_iter().fold(program, Program::env_remove);
         let program = self.env.iter().fold(program, |program, (name, value)| program.env(name, value));
+        let sandbox = self.sandbox()?;
+        let way = self.settings.network.for_commands(&sandbox, self.desk)?;
+        let program = way.variables().into_iter().fold(program, |program, (name, value)| program.env(name, value));
         let wall = self.settings.bash_time.min(self.time_left());
         let limits = Limits { wall, output_bytes_max: 2 * OUTPUT_BYTES_MAX };
         self.edited = true;
-        let output = self.sandbox()?.run(&program, &self.fence(), limits, self.stop)?.output;
-        let said = bounded(&self.place.plain(output.stdout_text().trim_end()), OUTPUT_BYTES_MAX);
+        let output = sandbox.run(&program, &way.through(self.fence()), limits, self.stop)?.output;
+        let mut said = bounded(&self.place.plain(output.stdout_text().trim_end()), OUTPUT_BYTES_MAX);
+        for refused in way.remarks() {
+            said.push_str(&format!("\n[{refused}]"));
+            if !self.refused.contains(&refused) {
+                self.refused.push(refused);
+            }
+        }
         Ok(match output.exit {
             Exit::Code(0) if said.is_empty() => Ok("(no output)".to_owned()),
             Exit::Code(0) => Ok(said),

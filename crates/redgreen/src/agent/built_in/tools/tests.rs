@@ -36,10 +36,12 @@ impl Project {
             env: &[],
             repository: self.folder.path(),
             private: self.folder.path(),
+            desk: self.folder.path(),
             test_time: Duration::from_secs(60),
             deadline: Instant::now() + Duration::from_secs(60),
             stop: &self.stop,
             edited: false,
+            refused: Vec::new(),
             tests: None,
         }
     }
