@@ -7,6 +7,7 @@
 //! process can fence in nobody but itself.
 
 mod fenced;
+mod installed;
 mod mounts;
 mod plan;
 mod rules;
@@ -24,6 +25,7 @@ use anyhow::{Context, Result, bail};
 use crate::process::{Attention, Limits, Output, Program, Stop};
 
 pub use fenced::{SUBCOMMAND, main as fenced_main};
+pub use installed::Installed;
 
 /// How long one try of one means may take. It takes a few milliseconds where it works; on a machine with fifty runs at
 /// once it takes seconds, and a fence must not become a weaker one by that.

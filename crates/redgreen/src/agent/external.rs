@@ -21,8 +21,10 @@ use redgreen_core::hearing::Hearing;
 use redgreen_core::orders;
 use redgreen_core::report::Exit;
 
+use super::visible::Places;
 use super::{Orders, Taken};
 use crate::config::agents::{Command, PromptBy, Row, Speaks};
+use crate::private;
 use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
 use crate::sandbox::{Fence, Grip, Sandbox};
 pub use agent_sandbox::AgentSandbox;
@@ -112,6 +114,8 @@ impl External {
             changes: orders.changes,
             repository: orders.repository,
             private: orders.private,
+            aside: orders.aside,
+            packages: orders.packages,
             stop: orders.stop,
             live: &mut *orders.live,
         };
@@ -124,9 +128,9 @@ impl External {
     fn attempt(&self, orders: &mut Orders<'_>) -> Result<(Taken, u64)> {
         let words = orders::handoff(orders.assignment);
         let told = orders.desk.join(ORDERS);
-        fs::write(&told, &words).with_context(|| format!("write {}", told.display()))?;
+        private::write(&told, words.as_bytes()).with_context(|| format!("write {}", told.display()))?;
         let sandbox = self.agent_sandbox.sandbox()?;
-        let fence = self.agent_sandbox.fence(Whose::Program(&self.row), orders)?;
+        let fence = self.agent_sandbox.fence(&sandbox, Whose::Program(&self.row), orders)?;
         let held = sandbox.held(&fence);
         let chosen = self.chosen_session(&orders.assignment.strategy)?;
         if let Some(session) = &chosen {
@@ -142,7 +146,9 @@ impl External {
         };
         let asking = orders.stop.part();
         let version = self.asking_version(&asking);
+        let set_aside = self.agent_sandbox.visible.set_aside(&sandbox, &Places::of(orders))?;
         let output = attend(&sandbox, &program, &fence, &mut ear, orders);
+        drop(set_aside);
         self.clear(orders.worktree, &litter);
         if output.is_err() {
             asking.request();
@@ -240,7 +246,7 @@ impl External {
         if let Speaks::Prints(dialect) = self.row.speaks {
             return Ok(Ear::Prints(Box::new(Hearing::new(dialect))));
         }
-        let fence = self.agent_sandbox.fence(Whose::Terminal, orders)?;
+        let fence = self.agent_sandbox.fence(sandbox, Whose::Terminal, orders)?;
         let is_fenced = keeps_files(sandbox, &fence);
         let bench = Bench {
             env: self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?,
@@ -402,7 +408,7 @@ fn say(words: String) -> Answer {
 
 fn keep_session(desk: &Path, session: &str) -> Result<()> {
     let path = desk.join(SESSION);
-    fs::write(&path, format!("{session}\n")).with_context(|| format!("write {}", path.display()))
+    private::write(&path, format!("{session}\n").as_bytes()).with_context(|| format!("write {}", path.display()))
 }
 
 /// The program itself could not be started.

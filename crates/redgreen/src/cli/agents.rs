@@ -9,6 +9,7 @@ use crate::agent::external::presence::Presence;
 use crate::config::File;
 use crate::failure::Code;
 use crate::ops::agents::{self, Agents, BuiltIn};
+use crate::view;
 
 /// Show who could work: whose models the built-in agent has a key for, which coding agents are here and logged in
 #[derive(clap::Args, Debug)]
@@ -61,6 +62,9 @@ fn table(agents: &Agents) -> String {
         if !login.is_empty() {
             writeln!(text, "{:<18} {login}", "").ok();
         }
+        if !agent.own.is_empty() {
+            writeln!(text, "{:<18} of your home, it sees {}", "", agent.own.join(", ")).ok();
+        }
     }
     if here.is_empty() {
         text.push_str("no coding agent is installed\n");
@@ -69,9 +73,10 @@ fn table(agents: &Agents) -> String {
         writeln!(text, "{:<13} not installed; {}", agent.name, agent.next.as_deref().unwrap_or("see redgreen.toml"))
             .ok();
     }
+    writeln!(text, "\n{}", view::readable(&agents.allow_read)).ok();
     match &agents.first {
-        Some(name) => writeln!(text, "\nwith no --agent, {name} is taken").ok(),
-        None => writeln!(text, "\nnone is ready; without one: redgreen demo").ok(),
+        Some(name) => writeln!(text, "with no --agent, {name} is taken").ok(),
+        None => writeln!(text, "none is ready; without one: redgreen demo").ok(),
     };
     text
 }

@@ -130,6 +130,10 @@ impl Args {
             let to = ops::context::reader(ready.team());
             desk.printer.talk(&view::notice_line(&format!("{}; here: {to}", view::POLICY)));
         }
+        let allowed = &project.file.agent.allow_read;
+        if project.store.latest().is_none() || !allowed.is_empty() {
+            desk.printer.talk(&view::notice_line(&view::readable(allowed)));
+        }
         let stopped = ready.work(&mut desk.watch())?;
         end(desk, &project, &stopped, self.no_input)
     }

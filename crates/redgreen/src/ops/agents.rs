@@ -1,6 +1,8 @@
 //! `redgreen agents`: who could work here: the built-in agent with whose model, which coding agents, and what each of them
 //! still needs.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use redgreen_core::model::provider::PROVIDERS;
 use serde::Serialize;
@@ -19,6 +21,8 @@ pub struct Agents {
     pub first: Option<String>,
     pub built_in: BuiltIn,
     pub agents: Vec<Presence>,
+    /// What their programs may read beside what is installed, their worktree and what is their own.
+    pub allow_read: Vec<PathBuf>,
 }
 
 /// Whose models the built-in agent could work with.
@@ -64,5 +68,5 @@ pub fn agents(file: &File, environment: &Environment, stop: &Stop) -> Result<Age
         Some(name) => Some(name.clone()),
         None => First::here(file, environment)?.map(|first| first.name()),
     };
-    Ok(Agents { version: 1, first, built_in, agents })
+    Ok(Agents { version: 1, first, built_in, agents, allow_read: file.agent.allow_read.clone() })
 }

@@ -148,6 +148,7 @@ fn lay(place: &Place) -> Result<()> {
 
 fn show(source: &Path, target: &Path) -> Result<()> {
     if source.is_symlink() {
+        make_folder(target.parent().unwrap_or(target))?;
         return match symlink(fs::read_link(source)?, target) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             result => Ok(result?),

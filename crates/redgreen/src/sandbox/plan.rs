@@ -53,6 +53,9 @@ pub(super) fn plan(fence: &Fence) -> Result<Plan> {
     }
     let resolvers = RESOLVERS.iter().map(PathBuf::from).filter(|_| fence.network == Network::Full);
     for path in fence.shown.iter().cloned().chain(resolvers).filter(|path| path.exists()) {
+        for link in links_on_the_way(&path) {
+            add(link.clone(), Kind::Show { from: link });
+        }
         let path = own_place(&path).with_context(|| format!("find {}", path.display()))?;
         add(path.clone(), Kind::Show { from: path });
     }
@@ -62,6 +65,9 @@ pub(super) fn plan(fence: &Fence) -> Result<Plan> {
         add(to, Kind::Show { from });
     }
     for path in &fence.writable {
+        for link in links_on_the_way(path) {
+            add(link.clone(), Kind::Show { from: link });
+        }
         add(path.canonicalize().with_context(|| format!("find {}", path.display()))?, Kind::Write);
     }
     places.sort_by(|a, b| (depth(&a.path), &a.path, &a.kind).cmp(&(depth(&b.path), &b.path, &b.kind)));
@@ -77,6 +83,12 @@ fn own_place(path: &Path) -> std::io::Result<PathBuf> {
         (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
         _ => path.canonicalize(),
     }
+}
+
+/// The links that a path goes through, each by its real place: in a root that is hidden they have to be shown, too.
+fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
+    let above = path.ancestors().skip(1).filter(|above| above.is_symlink());
+    above.filter_map(|link| own_place(link).ok()).collect()
 }
 
 fn depth(path: &Path) -> usize {

@@ -76,8 +76,8 @@ fn bubblewrap(sandbox: &Sandbox, program: &Program, fence: &Fence, plan: &Plan) 
             Kind::Scratch => line.extend(["--tmpfs".into(), path.into()]),
             Kind::Show { from } if from.is_symlink() => {
                 let leads = from.read_link().with_context(|| format!("read link {}", from.display()))?;
-                // In a place that is not bare the link is there already.
-                if plan.bare {
+                // Elsewhere the link is there already.
+                if covered(plan, path) {
                     lay("--symlink", &leads);
                 }
             }
@@ -86,7 +86,7 @@ fn bubblewrap(sandbox: &Sandbox, program: &Program, fence: &Fence, plan: &Plan) 
         }
     }
     lay_helper(&mut line, sandbox, plan);
-    for path in empty {
+    for path in empty.into_iter().chain(plan.bare.then_some(Path::new("/"))) {
         line.extend(["--remount-ro".into(), path.into()]);
     }
     let folder = match program.folder() {
@@ -100,9 +100,13 @@ fn bubblewrap(sandbox: &Sandbox, program: &Program, fence: &Fence, plan: &Plan) 
 /// Bubblewrap starts our program inside, so it has to be there.
 fn lay_helper(line: &mut Vec<OsString>, sandbox: &Sandbox, plan: &Plan) {
     let helper = &sandbox.helper;
-    let covering = plan.places.iter().rev().find(|place| helper.starts_with(&place.path));
-    let covered = covering.map_or(plan.bare, |place| matches!(place.kind, Kind::Empty | Kind::Scratch));
-    if covered {
+    if covered(plan, helper) {
         line.extend(["--ro-bind".into(), helper.into(), helper.into()]);
     }
+}
+
+/// Whether a path is not there unless it is laid.
+fn covered(plan: &Plan, path: &Path) -> bool {
+    let covering = plan.places.iter().rev().find(|place| place.path != path && path.starts_with(&place.path));
+    covering.map_or(plan.bare, |place| matches!(place.kind, Kind::Empty | Kind::Scratch))
 }

@@ -1,5 +1,7 @@
 //! The words of each verb's answer: what happened, the evidence, the next command.
 
+use std::path::PathBuf;
+
 use redgreen_core::agent::{Cost, Trouble};
 use redgreen_core::brief::headline;
 use redgreen_core::event::Outcome;
@@ -11,6 +13,13 @@ use crate::failure::Failure;
 /// What is sent, in a sentence; `docs/book/what-is-sent.md` has the whole.
 pub const POLICY: &str = "the request, the files an agent reads, test output and git diffs go to the agent you choose, \
                           and nowhere else; no telemetry";
+
+/// What agents can read, in a sentence; `docs/book/external-agents.md` has the whole.
+pub fn readable(allowed: &[PathBuf]) -> String {
+    let more: Vec<String> = allowed.iter().map(|path| path.display().to_string()).collect();
+    let more = if more.is_empty() { String::new() } else { format!("; agent.allow-read opens {}", more.join(", ")) };
+    format!("behind a fence, agents see their worktree, installed programs and packages, and not your home{more}")
+}
 
 pub(super) fn failure(failure: &Failure) -> String {
     let mut text = format!("{}: {}\n", paint(BAD, "error"), failure.what);

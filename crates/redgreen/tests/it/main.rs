@@ -7,6 +7,7 @@ mod book;
 mod git;
 mod honest;
 mod kata;
+mod leaks;
 mod model;
 mod room;
 mod runner;

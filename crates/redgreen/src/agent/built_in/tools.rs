@@ -5,7 +5,6 @@ mod edit;
 mod run;
 mod search;
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -13,6 +12,7 @@ use redgreen_core::tool::{self, Call, digest};
 
 use super::Settings;
 use crate::agent::place::{NoText, Place};
+use crate::agent::visible::Places;
 use crate::process::Stop;
 
 /// What a call comes to: words for the model, good or bad.
@@ -32,9 +32,7 @@ pub(super) struct Workbench<'a> {
     pub(super) settings: &'a Settings,
     /// Set for every program.
     pub(super) env: &'a [(String, String)],
-    /// Git's folder, which programs may read, and ours in it, which they may not.
-    pub(super) repository: &'a Path,
-    pub(super) private: &'a Path,
+    pub(super) places: Places<'a>,
     pub(super) test_time: Duration,
     pub(super) deadline: Instant,
     pub(super) stop: &'a Stop,

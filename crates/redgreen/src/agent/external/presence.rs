@@ -31,6 +31,8 @@ pub struct Presence {
     pub trouble: Option<String>,
     /// What shows that somebody is logged in: a variable or a file.
     pub login: Option<String>,
+    /// What it reads and writes in your home.
+    pub own: Vec<String>,
     /// The next thing to do before it can be used.
     pub next: Option<String>,
 }
@@ -64,6 +66,7 @@ pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Re
             Speaks::Prints(_) => "cli",
         },
         login: login(row, environment),
+        own: own(row, environment),
         program,
         version: None,
         trouble: None,
@@ -96,6 +99,16 @@ fn login(row: &Row, environment: &Environment) -> Option<String> {
         places.into_iter().find(|file| file.is_file()).map(|file| shown(home, &file))
     };
     variable.or_else(file)
+}
+
+fn own(row: &Row, environment: &Environment) -> Vec<String> {
+    let home = environment.home.as_deref();
+    let places = row.folders.iter().chain(&row.files);
+    let places = places.filter_map(|place| config::agents::own_place(home, row, place));
+    let of_home = |own: &config::agents::Home| {
+        own.link.iter().chain(&own.copy).map(|file| format!("~/{}/{file}", own.from)).collect::<Vec<_>>()
+    };
+    places.map(|place| shown(home, &place)).chain(row.home.iter().flat_map(of_home)).collect()
 }
 
 /// A path as people write it.

@@ -21,7 +21,7 @@ const NEXT: &str =
     r#"{"currentTest": {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}}"#;
 
 /// Which agent a request comes from, by its instructions.
-fn role(seen: &Seen) -> &'static str {
+pub(crate) fn role(seen: &Seen) -> &'static str {
     let text = seen.body.to_string();
     let roles = [
         ("You plan.", "plan"),
@@ -34,7 +34,7 @@ fn role(seen: &Seen) -> &'static str {
 }
 
 /// A model that develops an adder in one cycle.
-fn adder(seen: &Seen) -> Turn {
+pub(crate) fn adder(seen: &Seen) -> Turn {
     let done = seen.body.to_string().contains("- [x] adds two numbers");
     match (role(seen), seen.answers()) {
         ("plan", 0) if !done => {
@@ -58,7 +58,7 @@ fn with_model(server: &Server, wire: Wire) -> Story {
     served(Story::new(), server, wire)
 }
 
-pub(super) fn served(story: Story, server: &Server, wire: Wire) -> Story {
+pub(crate) fn served(story: Story, server: &Server, wire: Wire) -> Story {
     match wire {
         Wire::Anthropic => story
             .env("ANTHROPIC_API_KEY", "sk-ant-test")
