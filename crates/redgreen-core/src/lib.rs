@@ -15,6 +15,7 @@ pub mod change;
 pub mod contest;
 pub mod control;
 pub mod coverage;
+pub mod egress;
 pub mod event;
 pub mod format;
 pub mod framework;

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod layers;
 mod models;
 mod properties;
+pub mod registries;
 mod stores;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use anyhow::{Context, Result};
 use redgreen_core::framework::command::{Command, Format};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::process::Program;
@@ -96,6 +97,19 @@ pub enum Fence {
     None,
 }
 
+/// Where the programs of agents may connect to, where the sandbox can hold them to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkAccess {
+    /// To the hosts of their model and to package registries.
+    #[default]
+    Limited,
+    /// To the hosts of their model alone.
+    Model,
+    /// Everywhere.
+    Open,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Lint {
@@ -130,8 +144,15 @@ pub struct AgentChoice {
     pub script: Option<PathBuf>,
     /// A human's turn is over when a file is saved, not when Enter is pressed.
     pub on_save: bool,
+    /// Paths that agents' programs may read beside what is installed: whole ones, from the home with `~/`, or of the
+    /// project, where a name like a secret's hides a file otherwise.
+    pub allow_read: Vec<PathBuf>,
     /// Whether agents that are programs of their own are fenced in.
     pub fence: Fence,
+    /// Where the programs of agents may connect to.
+    pub network: NetworkAccess,
+    /// Hosts that they may reach beside those.
+    pub allow_hosts: Vec<String>,
     /// Agents of the project's own, by name.
     pub custom: BTreeMap<String, agents::Row>,
 }
@@ -221,6 +242,8 @@ pub struct Environment {
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
     pub stores: Vec<Store>,
+    /// Languages that are installed for this user.
+    pub toolchains: Vec<PathBuf>,
     /// The names of variables that hold credentials, by what they are called; programs an agent starts do not get them.
     pub secrets: Vec<OsString>,
 }
@@ -266,6 +289,7 @@ impl Environment {
             cargo_home: path("CARGO_HOME").or_else(|| in_home(".cargo")),
             rustup_home: path("RUSTUP_HOME").or_else(|| in_home(".rustup")),
             stores: stores::stores(home.as_deref(), text),
+            toolchains: stores::toolchains(home.as_deref(), text),
             home,
             secrets: std::env::vars_os().map(|(name, _)| name).filter(|name| is_secret(name)).collect(),
         })
@@ -364,7 +388,17 @@ impl File {
         // Whoever names the server gets the key.
         let server = self.model.base_url.iter().map(|url| ("model.base-url", url.clone()));
         let agents = self.agent.custom.values().map(|row| ("agent.custom", row.command.line()));
-        test.chain(setup).chain(lint).chain(script).chain(server).chain(agents).collect()
+        let rows = self.agent.custom.values();
+        let own = rows.flat_map(|row| row.hosts.iter().chain(row.hosts_with.values().flatten()));
+        let own = own.map(|host| ("agent.custom.hosts", host.clone()));
+        let hosts = self.agent.allow_hosts.iter().map(|host| ("agent.allow-hosts", host.clone())).chain(own);
+        let is_open = self.agent.network == NetworkAccess::Open;
+        let network = is_open.then(|| ("agent.network", "open".to_owned()));
+        let sent = server.chain(hosts).chain(network);
+        // What agents may read, their makers may read.
+        let read = self.agent.allow_read.iter().map(|path| ("agent.allow-read", path.display().to_string()));
+        let sent = sent.chain(read);
+        test.chain(setup).chain(lint).chain(script).chain(sent).chain(agents).collect()
     }
 
     /// The linters to run: as configured, or those whose configuration the project has and which are installed.

@@ -4,12 +4,14 @@
 pub mod agent;
 pub mod cli;
 pub mod config;
+pub mod egress;
 pub mod engine;
 pub mod failure;
 pub mod git;
 pub mod guard;
 pub mod journal;
 pub mod ops;
+pub mod private;
 pub mod process;
 pub mod room;
 pub mod runner;

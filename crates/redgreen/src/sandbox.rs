@@ -7,6 +7,8 @@
 //! process can fence in nobody but itself.
 
 mod fenced;
+mod forward;
+mod installed;
 mod mounts;
 mod plan;
 mod rules;
@@ -20,16 +22,22 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use redgreen_core::egress::Target;
 
+use crate::egress::{Address, Listen};
 use crate::process::{Attention, Limits, Output, Program, Stop};
 
 pub use fenced::{SUBCOMMAND, main as fenced_main};
+pub use forward::PORT as OUTLET_PORT;
+pub use installed::Installed;
 
 /// How long one try of one means may take. It takes a few milliseconds where it works; on a machine with fifty runs at
 /// once it takes seconds, and a fence must not become a weaker one by that.
 const PROBE: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 4 << 10 };
 /// Where the system keeps its programs. Not PATH: a fence is no place for a stranger's `unshare`.
 const SYSTEM_FOLDERS: &[&str] = &["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin"];
+
+const ABSTRACT_OPEN: &str = "abstract ones of this machine can be reached";
 
 /// What a program may see and do. What is not named can be read and not changed.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +51,8 @@ pub struct Fence {
     /// Folders of elsewhere that appear, unchangeable, in a place that exists. Only where `Sandbox::binds`.
     pub bound: Vec<Bound>,
     pub network: Network,
+    /// The way out of a loopback of its own.
+    pub outlet: Option<Outlet>,
     /// How many processes there may be at a time; as far as the system lets us say so.
     pub processes_max: Option<u32>,
     /// How large a file may be made.
@@ -53,6 +63,14 @@ pub struct Fence {
 pub struct Bound {
     pub from: PathBuf,
     pub to: PathBuf,
+}
+
+/// A proxy of ours that a program may talk to although it has no network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlet {
+    pub proxy: Address,
+    /// Services of this machine that appear on the program's own loopback, through the proxy.
+    pub tunnels: Vec<Target>,
 }
 
 /// Whom a program may talk to.
@@ -81,6 +99,8 @@ pub struct Held {
     pub by: Means,
     pub files: Grip,
     pub network: Grip,
+    /// Sockets of other programs: in folders, and abstract ones.
+    pub sockets: Grip,
     pub processes: Grip,
 }
 
@@ -213,6 +233,15 @@ impl Sandbox {
         self.by.has_mounts()
     }
 
+    /// Where a proxy has to listen to be the only way out; none where nothing keeps a program to it.
+    pub fn outlet(&self) -> Option<Listen> {
+        match self.by {
+            Means::Bubblewrap | Means::Namespaces => Some(Listen::Socket),
+            Means::Landlock => rules::limits_ports().then_some(Listen::Port),
+            Means::Nothing => None,
+        }
+    }
+
     /// Runs the program to its end and the end of everything it started. An exit code of 128 and a signal's number,
     /// which shells use too, is told as that signal.
     pub fn run(&self, program: &Program, fence: &Fence, limits: Limits, stop: &Stop) -> Result<Fenced> {
@@ -238,43 +267,70 @@ impl Sandbox {
 
     /// What a run within this fence can rely on.
     pub fn held(&self, fence: &Fence) -> Held {
-        let (files, network, processes) = match self.by {
-            Means::Bubblewrap | Means::Namespaces => (Grip::Firm, Grip::Firm, Grip::Firm),
-            Means::Landlock => {
-                let network = match fence.network {
-                    Network::None | Network::Full => Grip::Firm,
-                    Network::Loopback => Grip::Not("a loopback of its own needs namespaces"),
-                };
-                let files = Grip::Loose("names of hidden files can be asked for, and modes and times be set");
-                (files, network, Grip::Loose("found by search"))
+        let by = self.by;
+        match by {
+            Means::Bubblewrap | Means::Namespaces => {
+                let is_shared = fence.network == Network::Full && !rules::scopes_sockets();
+                let sockets = if is_shared { Grip::Loose(ABSTRACT_OPEN) } else { Grip::Firm };
+                Held { by, files: Grip::Firm, network: Grip::Firm, sockets, processes: Grip::Firm }
             }
-            Means::Nothing => {
-                let network = match fence.network {
+            Means::Landlock => Held {
+                by,
+                files: Grip::Loose("names of hidden files can be asked for, and modes and times be set"),
+                network: landlock_network(fence),
+                sockets: landlock_sockets(fence),
+                processes: Grip::Loose("found by search"),
+            },
+            Means::Nothing => Held {
+                by,
+                files: Grip::Not("all can be read, and changed with the user's rights"),
+                network: match fence.network {
                     Network::None | Network::Loopback => Grip::Not("it is open"),
                     Network::Full => Grip::Firm,
-                };
-                (
-                    Grip::Not("all can be read, and changed with the user's rights"),
-                    network,
-                    Grip::Loose("found by search"),
-                )
-            }
-        };
-        Held { by: self.by, files, network, processes }
+                },
+                sockets: Grip::Not("all of the user's can be reached"),
+                processes: Grip::Loose("found by search"),
+            },
+        }
+    }
+}
+
+fn landlock_network(fence: &Fence) -> Grip {
+    match (fence.network, &fence.outlet) {
+        (Network::None | Network::Full, _) => Grip::Firm,
+        (Network::Loopback, Some(_)) if rules::limits_ports() => {
+            Grip::Loose("held by port, not by address: whoever listens on the proxy's port elsewhere can be reached")
+        }
+        (Network::Loopback, _) => Grip::Not("a loopback of its own needs namespaces"),
+    }
+}
+
+fn landlock_sockets(fence: &Fence) -> Grip {
+    match (rules::scopes_sockets(), rules::resolves_sockets() || fence.outlet.is_some()) {
+        (true, true) => Grip::Firm,
+        (false, true) => Grip::Loose(ABSTRACT_OPEN),
+        (true, false) => Grip::Loose("those in folders can be reached; this kernel's Landlock does not know them"),
+        (false, false) => Grip::Not("this kernel's Landlock does not know them"),
     }
 }
 
 impl Held {
     /// Nothing is to be added to the word of this fence.
     pub fn is_firm(&self) -> bool {
-        [self.files, self.network, self.processes].iter().all(|grip| *grip == Grip::Firm)
+        [self.files, self.network, self.sockets, self.processes].iter().all(|grip| *grip == Grip::Firm)
     }
 }
 
 impl fmt::Display for Held {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "fenced in by {}", self.by.as_str())?;
-        for (part, grip) in [("files", self.files), ("network", self.network), ("processes", self.processes)] {
+        let parts = [
+            ("files", self.files),
+            ("network", self.network),
+            ("sockets", self.sockets),
+            ("processes", self.processes),
+        ];
+        for (part, grip) in parts {
             match grip {
                 Grip::Firm => {}
                 Grip::Loose(gap) => write!(out, "; {part} loosely: {gap}")?,

@@ -8,7 +8,7 @@ use redgreen_core::phase::Role;
 use serde::{Deserialize, Serialize};
 
 use super::built_in::BuiltIn;
-use super::external::{External, Premises, presence};
+use super::external::{AgentSandbox, External, presence};
 use super::human::Human;
 use super::model::local::{self, Server};
 use super::script::Script;
@@ -33,7 +33,7 @@ pub struct Ground<'a> {
     pub environment: &'a Environment,
     /// The project's own folder.
     pub root: &'a Path,
-    pub premises: &'a Premises,
+    pub agent_sandbox: &'a AgentSandbox,
 }
 
 /// Who works when nobody is named.
@@ -181,7 +181,8 @@ impl Choice {
                 .next("redgreen run --model <provider>/<model> …")
                 .into());
         };
-        BuiltIn::new(model, ground.file, ground.environment, ground.root).map(Agent::BuiltIn)
+        let visible = ground.agent_sandbox.visible.clone();
+        BuiltIn::new(model, ground.file, ground.environment, ground.root, visible).map(Agent::BuiltIn)
     }
 
     /// The model that is named, or the usual one where there is a key for it. There is no other way to come by one.
@@ -208,7 +209,7 @@ impl Choice {
             })
         });
         let (program, model) = (program.transpose()?, model.map(str::to_owned));
-        let external = External::new(name, row.clone(), program, model, ground.premises.clone());
+        let external = External::new(name, row.clone(), program, model, ground.agent_sandbox.clone());
         Ok(Agent::External(Box::new(external)))
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! That it stopped is all that its end means: whether anything came of it, the judge finds out.
 
-mod premises;
+mod agent_sandbox;
 pub mod presence;
 mod service;
 
@@ -21,12 +21,15 @@ use redgreen_core::hearing::Hearing;
 use redgreen_core::orders;
 use redgreen_core::report::Exit;
 
+use super::network::WayOut;
+use super::visible::Places;
 use super::{Orders, Taken};
 use crate::config::agents::{Command, PromptBy, Row, Speaks};
+use crate::private;
 use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
 use crate::sandbox::{Fence, Grip, Sandbox};
-pub use premises::Premises;
-use premises::Whose;
+pub use agent_sandbox::AgentSandbox;
+use agent_sandbox::Whose;
 use service::{Bench, Service};
 
 /// Kept of what it prints; its lines are read as they come.
@@ -43,7 +46,7 @@ pub struct External {
     /// What is started; none for a line of the shell.
     program: Option<PathBuf>,
     model: Option<String>,
-    premises: Premises,
+    agent_sandbox: AgentSandbox,
     /// As it told us, asked once; shared by clones.
     version: Arc<OnceLock<String>>,
 }
@@ -56,8 +59,14 @@ enum Ear {
 }
 
 impl External {
-    pub fn new(name: &str, row: Row, program: Option<PathBuf>, model: Option<String>, premises: Premises) -> Self {
-        Self { name: name.to_owned(), row, program, model, premises, version: Arc::default() }
+    pub fn new(
+        name: &str,
+        row: Row,
+        program: Option<PathBuf>,
+        model: Option<String>,
+        agent_sandbox: AgentSandbox,
+    ) -> Self {
+        Self { name: name.to_owned(), row, program, model, agent_sandbox, version: Arc::default() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -83,7 +92,7 @@ impl External {
     }
 
     pub(super) fn reaches_refs(&self) -> Result<bool> {
-        self.premises.sandbox().map(|sandbox| !sandbox.binds())
+        self.agent_sandbox.sandbox().map(|sandbox| !sandbox.binds())
     }
 
     pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
@@ -106,37 +115,44 @@ impl External {
             changes: orders.changes,
             repository: orders.repository,
             private: orders.private,
+            aside: orders.aside,
+            packages: orders.packages,
             stop: orders.stop,
             live: &mut *orders.live,
         };
         let (begun, _) = self.attempt(&mut orders)?;
         let head = format!("{}\nit could not go on with that conversation; here is a new one:\n\n", taken.transcript);
-        Ok(Taken { transcript: head + &begun.transcript, ..begun })
+        let notices = taken.notices.into_iter().chain(begun.notices).collect();
+        Ok(Taken { transcript: head + &begun.transcript, notices, ..begun })
     }
 
     /// A turn, and how many tokens the program told of.
     fn attempt(&self, orders: &mut Orders<'_>) -> Result<(Taken, u64)> {
         let words = orders::handoff(orders.assignment);
         let told = orders.desk.join(ORDERS);
-        fs::write(&told, &words).with_context(|| format!("write {}", told.display()))?;
-        let sandbox = self.premises.sandbox()?;
-        let fence = self.premises.fence(Whose::Program(&self.row), orders)?;
+        private::write(&told, words.as_bytes()).with_context(|| format!("write {}", told.display()))?;
+        let sandbox = self.agent_sandbox.sandbox()?;
+        let way = self.way_out(&sandbox, orders)?;
+        let fence = way.through(self.agent_sandbox.fence(&sandbox, Whose::Program(&self.row), orders)?);
         let held = sandbox.held(&fence);
         let chosen = self.chosen_session(&orders.assignment.strategy)?;
         if let Some(session) = &chosen {
             keep_session(orders.desk, session)?;
         }
         let program = self.program(orders, &sandbox, &fence, chosen.as_deref(), &words, &told)?;
+        let program = way.variables().into_iter().fold(program, |program, (name, value)| program.env(name, value));
         let litter = self.litter(orders.worktree);
 
-        let mut ear = self.ear(orders, &sandbox, &words)?;
+        let mut ear = self.ear(orders, &sandbox, &way, &words)?;
         let program = match &mut ear {
             Ear::Speaks(client, _) => program.stdin(client.begin()),
             Ear::Prints(_) => program,
         };
         let asking = orders.stop.part();
         let version = self.asking_version(&asking);
+        let set_aside = self.agent_sandbox.visible.set_aside(&sandbox, &Places::of(orders))?;
         let output = attend(&sandbox, &program, &fence, &mut ear, orders);
+        drop(set_aside);
         self.clear(orders.worktree, &litter);
         if output.is_err() {
             asking.request();
@@ -154,20 +170,29 @@ impl External {
             Err(error) if is_missing(&error) => return Ok((self.not_there(&error), 0)),
             Err(error) => return Err(error),
         };
-        let head = format!("{}\n{held}\n\n", program.line());
+        let head = format!("{}\n{held}\n{}\n\n", program.line(), way.words());
         let tokens = ear.hearing().cost().tokens.unwrap_or(0);
         let mut taken = ear.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy);
         if overdrawn {
             let message = format!("it was ended: {tokens} tokens are more than the run has left");
             taken.turn = Turn::Failed { failure: Ended::Budget, message };
         }
+        let remarks = way.remarks();
+        remarks.iter().for_each(|remark| taken.transcript.push_str(&format!("\n{remark}\n")));
+        taken.notices = self.agent_sandbox.network.news(&remarks);
         Ok((taken, tokens))
+    }
+
+    /// Where the program may connect to.
+    fn way_out(&self, sandbox: &Sandbox, orders: &Orders<'_>) -> Result<WayOut> {
+        let home = self.agent_sandbox.home.as_deref();
+        self.agent_sandbox.network.for_agent(&self.row, home, sandbox, orders.desk)
     }
 
     /// The name of a conversation that begins, where the program lets us choose it.
     fn chosen_session(&self, strategy: &Strategy) -> Result<Option<String>> {
         let chooses = self.row.new.iter().any(|word| word == "{session}");
-        if chooses && self.parent(strategy).is_none() { premises::uuid().map(Some) } else { Ok(None) }
+        if chooses && self.parent(strategy).is_none() { agent_sandbox::uuid().map(Some) } else { Ok(None) }
     }
 
     /// The conversation to go on with, and the words for that; none when the program cannot.
@@ -225,19 +250,21 @@ impl External {
             }
         };
         let program =
-            self.premises.surround(program.args(args), Whose::Program(&self.row), orders, sandbox, is_fenced)?;
+            self.agent_sandbox.surround(program.args(args), Whose::Program(&self.row), orders, sandbox, is_fenced)?;
         Ok(if by == Some(PromptBy::Stdin) { program.stdin(words) } else { program })
     }
 
     /// Whoever listens, and what it needs for that.
-    fn ear(&self, orders: &Orders<'_>, sandbox: &Sandbox, words: &str) -> Result<Ear> {
+    fn ear(&self, orders: &Orders<'_>, sandbox: &Sandbox, way: &WayOut, words: &str) -> Result<Ear> {
         if let Speaks::Prints(dialect) = self.row.speaks {
             return Ok(Ear::Prints(Box::new(Hearing::new(dialect))));
         }
-        let fence = self.premises.fence(Whose::Terminal, orders)?;
+        let fence = way.through(self.agent_sandbox.fence(sandbox, Whose::Terminal, orders)?);
         let is_fenced = keeps_files(sandbox, &fence);
+        let mut env = self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?;
+        env.extend(way.variables().into_iter().map(|(name, value)| (name.into(), value.into())));
         let bench = Bench {
-            env: self.premises.environment(Whose::Terminal, orders, sandbox, is_fenced)?,
+            env,
             sandbox: sandbox.clone(),
             fence,
             deadline: Instant::now() + orders.time_limit,
@@ -280,6 +307,7 @@ impl External {
             cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() },
             transcript,
             session: None,
+            notices: Vec::new(),
         }
     }
 }
@@ -338,7 +366,7 @@ impl Ear {
         }
         // What a program tells of a conversation that goes on may be the sum of all its turns.
         let cost = if *strategy == Strategy::New { hearing.cost() } else { Cost::default() };
-        Taken { turn, cost, transcript, session: hearing.session.clone().or(chosen) }
+        Taken { turn, cost, transcript, session: hearing.session.clone().or(chosen), notices: Vec::new() }
     }
 }
 
@@ -396,7 +424,7 @@ fn say(words: String) -> Answer {
 
 fn keep_session(desk: &Path, session: &str) -> Result<()> {
     let path = desk.join(SESSION);
-    fs::write(&path, format!("{session}\n")).with_context(|| format!("write {}", path.display()))
+    private::write(&path, format!("{session}\n").as_bytes()).with_context(|| format!("write {}", path.display()))
 }
 
 /// The program itself could not be started.

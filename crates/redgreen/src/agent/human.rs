@@ -127,7 +127,8 @@ enum Waited {
 }
 
 fn taken(turn: Turn, transcript: String) -> Taken {
-    Taken { turn, cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() }, transcript, session: None }
+    let cost = Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() };
+    Taken { turn, cost, transcript, session: None, notices: Vec::new() }
 }
 
 fn line(stop: &Stop) -> Result<String> {

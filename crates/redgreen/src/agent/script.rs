@@ -168,6 +168,7 @@ impl Script {
             cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() },
             transcript,
             session: None,
+            notices: Vec::new(),
         }
     }
 }

@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use super::Desk;
 use crate::agent::external::presence::Presence;
-use crate::config::File;
+use crate::config::{File, NetworkAccess};
 use crate::failure::Code;
-use crate::ops::agents::{self, Agents, BuiltIn};
-use crate::view::name;
+use crate::ops::agents::{self, Agents, BuiltIn, Reach};
+use crate::view::{self, name};
 
 /// Show who could work: whose models the built-in agent has a key for, which coding agents are here and logged in
 #[derive(clap::Args, Debug)]
@@ -47,6 +47,23 @@ fn built_in(agent: &BuiltIn) -> String {
     text
 }
 
+/// Where their programs may connect to.
+fn reach(network: &Reach) -> String {
+    let held = if network.is_held { "" } else { "; this machine's sandbox cannot limit it, so it is open" };
+    let more = match network.allow_hosts.as_slice() {
+        [] => String::new(),
+        hosts => format!(", and {}", hosts.join(", ")),
+    };
+    match network.access {
+        NetworkAccess::Open => "network: open (agent.network)".to_owned(),
+        NetworkAccess::Model => format!("network: the agent's model hosts{more}{held}"),
+        NetworkAccess::Limited => {
+            let count = network.registries.len();
+            format!("network: the agent's model hosts, {count} package registries{more}{held}")
+        }
+    }
+}
+
 fn table(agents: &Agents) -> String {
     let (here, away): (Vec<&Presence>, Vec<&Presence>) = agents.agents.iter().partition(|agent| agent.is_here());
     let mut text = built_in(&agents.built_in);
@@ -62,6 +79,12 @@ fn table(agents: &Agents) -> String {
         if !login.is_empty() {
             writeln!(text, "{:<18} {}", "", name(&login)).ok();
         }
+        if !agent.hosts.is_empty() {
+            writeln!(text, "{:<18} model hosts: {}", "", name(&agent.hosts.join(", "))).ok();
+        }
+        if !agent.own.is_empty() {
+            writeln!(text, "{:<18} of your home, it sees {}", "", name(&agent.own.join(", "))).ok();
+        }
     }
     if here.is_empty() {
         text.push_str("no coding agent is installed\n");
@@ -75,9 +98,11 @@ fn table(agents: &Agents) -> String {
         )
         .ok();
     }
+    writeln!(text, "\n{}", reach(&agents.network)).ok();
+    writeln!(text, "{}", view::readable(&agents.allow_read)).ok();
     match &agents.first {
-        Some(first) => writeln!(text, "\nwith no --agent, {} is taken", name(first)).ok(),
-        None => writeln!(text, "\nnone is ready; without one: redgreen demo").ok(),
+        Some(first) => writeln!(text, "with no --agent, {} is taken", name(first)).ok(),
+        None => writeln!(text, "none is ready; without one: redgreen demo").ok(),
     };
     text
 }

@@ -41,6 +41,13 @@ pub struct Row {
     /// Variables it may know beside those that every agent knows; `NAME*` stands for all that begin so.
     #[serde(default)]
     pub env: Vec<String>,
+    /// Hosts of its model: names, with `*` for one label or a part of it, or `host:port`. Those that its variables and
+    /// its copied settings name come by themselves.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// More of them, where a variable is set.
+    #[serde(default)]
+    pub hosts_with: BTreeMap<String, Vec<String>>,
     /// Variables it is given.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
@@ -129,6 +136,15 @@ fn yes() -> bool {
     true
 }
 
+/// Whether a variable is one of these: `NAME`, `NAME*` or `*NAME`.
+pub fn is_known(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
+        (Some(start), _) => name.starts_with(start),
+        (None, Some(end)) => name.ends_with(end),
+        (None, None) => name == pattern,
+    })
+}
+
 /// Folders of the home that the freedesktop rules have variables for.
 const XDG: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME", ".config"),
@@ -173,6 +189,16 @@ impl Command {
 }
 
 impl Row {
+    /// Programs and files that its command names by whole paths.
+    pub fn named_files(&self) -> Vec<PathBuf> {
+        let words: Vec<&str> = match &self.command {
+            Command::Line(line) => line.split([' ', '\t', '\n', ';', '&', '|', '(', ')']).collect(),
+            Command::Words(words) => words.iter().map(String::as_str).collect(),
+        };
+        let paths = words.iter().map(|word| PathBuf::from(word.trim_matches(['"', '\''])));
+        paths.filter(|path| path.is_absolute() && path.is_file()).collect()
+    }
+
     /// The program to look for on the PATH; none for a line of the shell.
     pub fn program(&self) -> Option<&str> {
         match &self.command {
@@ -184,6 +210,8 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
+    use redgreen_core::egress::Entry;
+
     use super::*;
 
     #[test]
@@ -192,6 +220,10 @@ mod tests {
         for (name, row) in table {
             assert!(row.program().is_some() && !row.title.is_empty() && !row.install.is_empty(), "{name}");
             assert!(!row.login.is_empty() && !row.env.is_empty(), "{name}");
+            for host in row.hosts.iter().chain(row.hosts_with.values().flatten()) {
+                assert!(Entry::parse(host).is_some(), "{name}: {host}");
+            }
+            assert!(!row.hosts.is_empty(), "{name}");
             let chooses = row.new.iter().any(|word| word == "{session}");
             let named = |words: &[String]| words.is_empty() || words.iter().any(|word| word == "{session}");
             assert!(named(&row.resume) && named(&row.fork), "{name}");

@@ -68,6 +68,13 @@ impl Models {
         self
     }
 
+    /// Sets a proxy, as the environment would.
+    #[must_use]
+    pub fn with_proxy(mut self, proxy: &str) -> Self {
+        self.proxy = Some(Secret::new(proxy));
+        self
+    }
+
     /// The address in a variable of the table.
     pub fn base(&self, variable: &str) -> Option<String> {
         self.bases.get(variable).cloned()

@@ -1,15 +1,19 @@
 //! `redgreen agents`: who could work here: the built-in agent with whose model, which coding agents, and what each of them
 //! still needs.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
+use redgreen_core::egress::{AllowList, Entry};
 use redgreen_core::model::provider::PROVIDERS;
 use serde::Serialize;
 
 use crate::agent::choice::First;
 use crate::agent::external::presence::{self, Presence};
 use crate::agent::model::local::{self, Server};
-use crate::config::{self, Environment, File};
+use crate::config::{self, Environment, File, NetworkAccess, registries};
 use crate::process::Stop;
+use crate::sandbox::Sandbox;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,7 +22,23 @@ pub struct Agents {
     /// The one that is taken when nobody names any.
     pub first: Option<String>,
     pub built_in: BuiltIn,
+    pub network: Reach,
     pub agents: Vec<Presence>,
+    /// What their programs may read beside what is installed, their worktree and what is their own.
+    pub allow_read: Vec<PathBuf>,
+}
+
+/// Where the programs of agents may connect to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reach {
+    pub access: NetworkAccess,
+    /// Whether this machine can hold programs to it.
+    pub is_held: bool,
+    /// `agent.allow-hosts`.
+    pub allow_hosts: Vec<String>,
+    /// Package registries.
+    pub registries: Vec<String>,
 }
 
 /// Whose models the built-in agent could work with.
@@ -64,5 +84,20 @@ pub fn agents(file: &File, environment: &Environment, stop: &Stop) -> Result<Age
         Some(name) => Some(name.clone()),
         None => First::here(file, environment)?.map(|first| first.name()),
     };
-    Ok(Agents { version: 1, first, built_in, agents })
+    let network = reach(file, environment)?;
+    Ok(Agents { version: 1, first, built_in, network, agents, allow_read: file.agent.allow_read.clone() })
+}
+
+fn reach(file: &File, environment: &Environment) -> Result<Reach> {
+    let sandbox = match file.agent.fence {
+        config::Fence::Auto => Sandbox::here()?.clone(),
+        config::Fence::None => Sandbox::open()?,
+    };
+    let registries = AllowList::new(registries::entries(environment.home.as_deref()));
+    Ok(Reach {
+        access: file.agent.network,
+        is_held: sandbox.outlet().is_some(),
+        allow_hosts: file.agent.allow_hosts.clone(),
+        registries: registries.entries().iter().map(Entry::to_string).collect(),
+    })
 }

@@ -1,10 +1,13 @@
 //! A fence as a list of places, outer ones first, so that each can be laid over what came before.
 
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::{Fence, Network};
+use crate::egress::Address;
 
 /// Sockets of services live here: with one of them a program reaches out of any fence of files.
 const SERVICES: &str = "/run";
@@ -12,12 +15,18 @@ const SERVICES: &str = "/run";
 const RESOLVERS: &[&str] = &["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager"];
 /// Folders that everybody may write to are given anew.
 const SCRATCH: &[&str] = &["/tmp", "/var/tmp"];
+/// The kernel's list of sockets: those in folders with their paths.
+const SOCKETS: &str = "/proc/net/unix";
+/// More sockets than this in folders that are seen are more than we can cover.
+const COVERS_MAX: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
     /// Nothing is there that is not in the list.
     pub(super) bare: bool,
     pub(super) places: Vec<Place>,
+    /// The folder of our own proxy's socket.
+    pub(super) proxy: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +40,8 @@ pub(super) struct Place {
 pub(super) enum Kind {
     /// Empty, and stays so.
     Empty,
+    /// A socket that cannot be connected to; one that is gone meanwhile is passed over.
+    Cover,
     /// Empty, writable, and gone afterwards.
     Scratch,
     /// As it is elsewhere, unchangeable.
@@ -52,7 +63,14 @@ pub(super) fn plan(fence: &Fence) -> Result<Plan> {
         add(hidden, Kind::Empty);
     }
     let resolvers = RESOLVERS.iter().map(PathBuf::from).filter(|_| fence.network == Network::Full);
-    for path in fence.shown.iter().cloned().chain(resolvers).filter(|path| path.exists()) {
+    let proxy = fence.outlet.as_ref().and_then(|outlet| match &outlet.proxy {
+        Address::Socket(path) => path.parent().map(Path::to_owned),
+        Address::Port(_) => None,
+    });
+    for path in fence.shown.iter().cloned().chain(resolvers).chain(proxy.clone()).filter(|path| path.exists()) {
+        for link in links_on_the_way(&path) {
+            add(link.clone(), Kind::Show { from: link });
+        }
         let path = own_place(&path).with_context(|| format!("find {}", path.display()))?;
         add(path.clone(), Kind::Show { from: path });
     }
@@ -62,13 +80,48 @@ pub(super) fn plan(fence: &Fence) -> Result<Plan> {
         add(to, Kind::Show { from });
     }
     for path in &fence.writable {
+        for link in links_on_the_way(path) {
+            add(link.clone(), Kind::Show { from: link });
+        }
         add(path.canonicalize().with_context(|| format!("find {}", path.display()))?, Kind::Write);
     }
     places.sort_by(|a, b| (depth(&a.path), &a.path, &a.kind).cmp(&(depth(&b.path), &b.path, &b.kind)));
     places.dedup();
     let bare = places.iter().any(|place| place.path == Path::new("/") && place.kind == Kind::Empty);
     places.retain(|place| place.path != Path::new("/"));
-    Ok(Plan { bare, places })
+    Ok(Plan { bare, places, proxy })
+}
+
+impl Plan {
+    /// Lays something harmless over every socket that would be seen: a mount that cannot be written to does not keep
+    /// anybody from connecting.
+    pub(super) fn cover_sockets(&mut self) -> Result<()> {
+        // Without the list nobody can be found; hidden folders still hold.
+        let list = fs::read(SOCKETS).unwrap_or_default();
+        let list = String::from_utf8_lossy(&list);
+        let is_socket = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_socket());
+        let paths = list.lines().filter_map(|line| Some(PathBuf::from(line.get(line.find(" /")? + 1..)?)));
+        let paths = paths.filter_map(|path| path.canonicalize().ok()).filter(is_socket);
+        let mut seen: Vec<PathBuf> = paths.filter(|path| self.shows(path)).collect();
+        seen.sort();
+        seen.dedup();
+        ensure!(seen.len() <= COVERS_MAX, "there are {} sockets in folders that are shown", seen.len());
+        self.places.extend(seen.into_iter().map(|path| Place { path, kind: Kind::Cover }));
+        Ok(())
+    }
+
+    fn shows(&self, path: &Path) -> bool {
+        if self.proxy.as_ref().is_some_and(|proxy| path.starts_with(proxy)) {
+            return false;
+        }
+        match self.places.iter().rev().find(|place| path.starts_with(&place.path)) {
+            Some(place) => match &place.kind {
+                Kind::Empty | Kind::Cover | Kind::Scratch => false,
+                Kind::Show { .. } | Kind::Write => true,
+            },
+            None => !self.bare,
+        }
+    }
 }
 
 /// The real place of a path that may itself be a link: where the link is, not where it leads.
@@ -77,6 +130,12 @@ fn own_place(path: &Path) -> std::io::Result<PathBuf> {
         (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
         _ => path.canonicalize(),
     }
+}
+
+/// The links that a path goes through, each by its real place: in a root that is hidden they have to be shown, too.
+fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
+    let above = path.ancestors().skip(1).filter(|above| above.is_symlink());
+    above.filter_map(|link| own_place(link).ok()).collect()
 }
 
 fn depth(path: &Path) -> usize {
@@ -92,7 +151,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (outer, inner) = (root.join("home"), root.join("home/cache/room"));
-        std::fs::create_dir_all(&inner).unwrap();
+        fs::create_dir_all(&inner).unwrap();
         let fence = Fence {
             writable: vec![inner.clone()],
             hidden: vec![root.join("absent"), outer.clone()],

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
-    RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::Network;
 use super::plan::{Kind, Plan};
+use super::{Network, Outlet};
+use crate::egress::Address;
 
 /// The newest rules that are asked for; a kernel that knows fewer enforces those.
-const NEWEST: ABI = ABI::V6;
+const NEWEST: ABI = ABI::V9;
 /// Beside these, whatever is in `/dev` could be read by a user who is root.
 const DEVICES: &[&str] = &[
     "/dev/null",
@@ -35,20 +36,78 @@ const DEPTH_MAX: usize = 64;
 /// The second set of numbers that a 64-bit kernel may know its calls by.
 const X32_BIT: i64 = 0x4000_0000;
 
-pub(super) fn apply(plan: &Plan, network: Network) -> Result<()> {
-    restrict_files(plan).context("restrict files with Landlock")?;
-    match network {
-        Network::None => restrict_sockets().context("restrict sockets with seccomp"),
+pub(super) fn apply(plan: &Plan, network: Network, outlet: Option<&Outlet>) -> Result<()> {
+    let outlet = outlet.filter(|_| network == Network::Loopback && limits_ports());
+    restrict(plan, outlet).context("restrict files with Landlock")?;
+    let refused = match (network, outlet) {
+        (Network::None, _) => foreign_sockets()?,
+        (Network::Loopback, Some(_)) => sockets_beside_tcp()?,
         // Seccomp sees no addresses: all or nothing.
-        Network::Loopback | Network::Full => Ok(()),
-    }
+        (Network::Loopback | Network::Full, _) => return Ok(()),
+    };
+    refuse(refused).context("restrict sockets with seccomp")
 }
 
-fn restrict_files(plan: &Plan) -> Result<()> {
-    let everything = AccessFs::from_all(NEWEST);
+/// Whether this kernel can keep connections to certain ports.
+pub(super) fn limits_ports() -> bool {
+    strictly().handle_access(AccessNet::ConnectTcp).is_ok()
+}
+
+/// Whether it can keep a program from abstract sockets of others.
+pub(super) fn scopes_sockets() -> bool {
+    strictly().scope(Scope::AbstractUnixSocket).is_ok()
+}
+
+/// Whether it can keep a program from sockets of others in folders.
+pub(super) fn resolves_sockets() -> bool {
+    strictly().handle_access(AccessFs::ResolveUnix).is_ok()
+}
+
+/// A set of rules that the kernel has to know.
+fn strictly() -> Ruleset {
+    Ruleset::default().set_compatibility(CompatLevel::HardRequirement)
+}
+
+/// From now on this thread, and what it starts, connects to no socket but those of programs that it started, as far as
+/// the kernel knows how.
+pub(super) fn close_sockets() -> Result<()> {
+    let mut rules = Ruleset::default();
+    if !resolves_sockets() && !scopes_sockets() {
+        return Ok(());
+    }
+    if resolves_sockets() {
+        rules = rules.handle_access(AccessFs::ResolveUnix)?;
+    }
+    if scopes_sockets() {
+        rules = rules.scope(Scope::AbstractUnixSocket)?;
+    }
+    rules.create()?.restrict_self().context("close sockets with Landlock")?;
+    Ok(())
+}
+
+/// How many processes and threads the user has on the whole machine: the kernel's limit counts them all.
+pub(super) fn user_tasks() -> u32 {
+    let own = rustix::process::getuid().as_raw().to_string();
+    let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let statuses = entries.filter_map(|entry| fs::read_to_string(entry.path().join("status")).ok());
+    let threads = |status: String| {
+        let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next());
+        (value("Uid:") == Some(&own)).then(|| value("Threads:")?.parse::<u32>().ok()).flatten()
+    };
+    statuses.filter_map(threads).fold(0, u32::saturating_add)
+}
+
+fn restrict(plan: &Plan, outlet: Option<&Outlet>) -> Result<()> {
+    // To connect to sockets in folders is granted nowhere: those that a program makes itself need no right.
+    let everything = AccessFs::from_all(NEWEST) & !BitFlags::from(AccessFs::ResolveUnix);
     let looking = AccessFs::from_read(NEWEST);
     let scoped = Scope::AbstractUnixSocket | Scope::Signal;
-    let mut rules = Ruleset::default().handle_access(everything)?.scope(scoped)?.create()?;
+    let rules = Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(scoped)?;
+    let rules = if outlet.is_some() { rules.handle_access(AccessNet::ConnectTcp)? } else { rules };
+    let mut rules = rules.create()?;
+    for port in outlet.iter().flat_map(|outlet| ports(outlet)) {
+        rules = rules.add_rule(NetPort::new(port, AccessNet::ConnectTcp)).context("grant the proxy's port")?;
+    }
     let mut holes: Vec<&Path> = vec![Path::new("/dev")];
     holes.extend(plan.places.iter().filter(|place| is_hole(&place.kind)).map(|place| place.path.as_path()));
     let mut seen = Vec::new();
@@ -58,6 +117,8 @@ fn restrict_files(plan: &Plan) -> Result<()> {
     for path in &seen {
         rules = grant(rules, path, looking)?;
     }
+    // Nobody gets a process table of its own here. What tells of processes outside is refused by Landlock itself.
+    rules = grant(rules, Path::new("/proc"), looking)?;
     for place in &plan.places {
         match &place.kind {
             Kind::Show { from } => {
@@ -70,7 +131,7 @@ fn restrict_files(plan: &Plan) -> Result<()> {
             }
             // As a whole: a folder with a hole in it could not get new files.
             Kind::Write => rules = grant(rules, &place.path, everything)?,
-            Kind::Empty | Kind::Scratch => {}
+            Kind::Empty | Kind::Cover | Kind::Scratch => {}
         }
     }
     for device in DEVICES {
@@ -84,7 +145,7 @@ fn restrict_files(plan: &Plan) -> Result<()> {
 
 fn is_hole(kind: &Kind) -> bool {
     match kind {
-        Kind::Empty | Kind::Scratch => true,
+        Kind::Empty | Kind::Cover | Kind::Scratch => true,
         Kind::Show { .. } | Kind::Write => false,
     }
 }
@@ -114,15 +175,68 @@ fn grant(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Resu
     rules.add_rule(PathBeneath::new(place, access)).with_context(|| format!("grant {}", path.display()))
 }
 
-/// Sockets of the machine itself (`AF_UNIX`, and those that ask the kernel about devices) stay; the others are refused.
-fn restrict_sockets() -> Result<()> {
-    let is_not = |family: i32| {
-        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))
+/// Ports that may be connected to: the proxy's, and those of services that would be tunnelled elsewhere.
+fn ports(outlet: &Outlet) -> Vec<u16> {
+    let proxy = match &outlet.proxy {
+        Address::Port(port) => Some(*port),
+        Address::Socket(_) => None,
     };
+    proxy.into_iter().chain(outlet.tunnels.iter().map(|target| target.port)).collect()
+}
+
+/// A condition on an argument of a call.
+fn argument(number: u8, operator: SeccompCmpOp, value: i32) -> Result<SeccompCondition> {
+    let value = u64::from(value.unsigned_abs());
+    Ok(SeccompCondition::new(number, SeccompCmpArgLen::Dword, operator, value)?)
+}
+
+type Calls = Vec<(i64, Vec<SeccompRule>)>;
+
+/// Sockets of the machine itself (`AF_UNIX`, and those that ask the kernel about devices) stay; the others are refused.
+fn foreign_sockets() -> Result<Calls> {
+    let is_not = |family: i32| argument(0, SeccompCmpOp::Ne, family);
     let foreign = SeccompRule::new(vec![is_not(libc::AF_UNIX)?, is_not(libc::AF_NETLINK)?])?;
+    Ok(vec![(libc::SYS_socket, vec![foreign])])
+}
+
+/// Landlock holds connections of plain TCP; what it does not see is refused: UDP, raw packets, other protocols, and data
+/// that is sent before there is a connection. So are sockets in folders, unless Landlock knows them; pairs of sockets,
+/// by which programs talk with what they start, are another call.
+fn sockets_beside_tcp() -> Result<Calls> {
+    const KIND_BITS: u64 = 0xf;
+    const OTHER_KINDS: [i32; 5] = [libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_RDM, libc::SOCK_SEQPACKET, 6];
+    let is_not = |family: i32| argument(0, SeccompCmpOp::Ne, family);
+    let mut families = vec![is_not(libc::AF_INET)?, is_not(libc::AF_INET6)?, is_not(libc::AF_NETLINK)?];
+    if resolves_sockets() {
+        families.push(is_not(libc::AF_UNIX)?);
+    }
+    let mut sockets = vec![SeccompRule::new(families)?];
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let is_family = || argument(0, SeccompCmpOp::Eq, family);
+        for kind in OTHER_KINDS {
+            let is_kind = argument(1, SeccompCmpOp::MaskedEq(KIND_BITS), kind)?;
+            sockets.push(SeccompRule::new(vec![is_family()?, is_kind])?);
+        }
+        let is_not = |protocol: i32| argument(2, SeccompCmpOp::Ne, protocol);
+        sockets.push(SeccompRule::new(vec![is_family()?, is_not(0)?, is_not(libc::IPPROTO_TCP)?])?);
+    }
+    let early = |number: u8| {
+        let mask = u64::from(libc::MSG_FASTOPEN.unsigned_abs());
+        let is_early = argument(number, SeccompCmpOp::MaskedEq(mask), libc::MSG_FASTOPEN)?;
+        Ok::<_, anyhow::Error>(vec![SeccompRule::new(vec![is_early])?])
+    };
+    Ok(vec![
+        (libc::SYS_socket, sockets),
+        (libc::SYS_sendto, early(3)?),
+        (libc::SYS_sendmsg, early(2)?),
+        (libc::SYS_sendmmsg, early(3)?),
+    ])
+}
+
+fn refuse(refused: Calls) -> Result<()> {
     let mut calls: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     // A ring of requests opens sockets without this call; whoever is refused one falls back.
-    for (number, rules) in [(libc::SYS_socket, vec![foreign]), (libc::SYS_io_uring_setup, Vec::new())] {
+    for (number, rules) in refused.into_iter().chain([(libc::SYS_io_uring_setup, Vec::new())]) {
         if cfg!(target_arch = "x86_64") {
             calls.insert(number | X32_BIT, rules.clone());
         }

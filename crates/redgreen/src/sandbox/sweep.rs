@@ -38,6 +38,20 @@ pub(super) fn end_all() -> Left {
     }
 }
 
+/// How many descendants there are.
+pub(super) fn count() -> usize {
+    descendants(getpid().as_raw_nonzero().get(), &parents()).len()
+}
+
+/// Kills all descendants again and again, until this is so, or the search takes too long.
+pub(super) fn end_until(is_done: impl Fn() -> bool) {
+    let end = Instant::now() + SEARCH_MAX;
+    while !is_done() && Instant::now() < end {
+        kill_all();
+        std::thread::sleep(PAUSE);
+    }
+}
+
 /// Kills all descendants that there are at this moment, and waits for nobody.
 pub(super) fn kill_all() {
     for pid in descendants(getpid().as_raw_nonzero().get(), &parents()) {

@@ -4,9 +4,11 @@
 
 mod agents;
 mod book;
+mod egress;
 mod git;
 mod honest;
 mod kata;
+mod leaks;
 mod model;
 mod room;
 mod runner;

@@ -111,7 +111,7 @@ pub(crate) fn say(words: &str) {
     writeln!(std::io::stderr(), "{words}").ok();
 }
 
-fn each(means: &[Means], check: impl Fn(&Sandbox)) {
+pub(crate) fn each(means: &[Means], check: impl Fn(&Sandbox)) {
     for means in means {
         match sandbox(*means) {
             Ok(sandbox) => check(&sandbox),
@@ -363,7 +363,7 @@ fn an_ordinary_user_is_held_as_well() {
     if !as_nobody(Program::new(&own).arg("--list")).success() {
         return say("SKIPPED: an ordinary user cannot read the test program");
     }
-    let program = Program::new(&own).args(["sandbox::held", "--test-threads=2"]).env("TMPDIR", "/tmp");
+    let program = Program::new(&own).args(["sandbox::held", "egress::held", "--test-threads=2"]).env("TMPDIR", "/tmp");
     let limits = Limits { wall: Duration::from_secs(120), ..LIMITS };
     let output = program.through(line).cwd("/").output(limits, &Stop::default()).unwrap();
     assert!(output.success(), "{}{}", output.stdout_text(), output.stderr_text());

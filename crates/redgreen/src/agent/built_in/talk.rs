@@ -84,7 +84,10 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
         let cost = self.ledger.cost();
         self.minutes.note(&self.ledger.words());
-        Ok(Taken { turn, cost, transcript: self.minutes.text(), session: None })
+        let refused = std::mem::take(&mut self.bench.refused);
+        refused.iter().for_each(|remark| self.minutes.note(remark));
+        let notices = self.settings.network.news(&refused);
+        Ok(Taken { turn, cost, transcript: self.minutes.text(), session: None, notices })
     }
 
     fn turns(&mut self) -> Result<Turn> {

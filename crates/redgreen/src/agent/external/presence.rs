@@ -7,8 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use redgreen_core::acp::{Client, Offers, Plan};
 use redgreen_core::agent::Strategy;
+use redgreen_core::egress::{AllowList, Entry};
 use serde::Serialize;
 
+use crate::agent::network::NetworkRules;
 use crate::config::agents::{Row, Speaks};
 use crate::config::{self, Environment};
 use crate::process::{Answer, Attention, Heard, Interrupted, Limits, Program, Stop};
@@ -31,6 +33,10 @@ pub struct Presence {
     pub trouble: Option<String>,
     /// What shows that somebody is logged in: a variable or a file.
     pub login: Option<String>,
+    /// The hosts of its model.
+    pub hosts: Vec<String>,
+    /// What it reads and writes in your home.
+    pub own: Vec<String>,
     /// The next thing to do before it can be used.
     pub next: Option<String>,
 }
@@ -64,6 +70,8 @@ pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Re
             Speaks::Prints(_) => "cli",
         },
         login: login(row, environment),
+        hosts: hosts(row, environment),
+        own: own(row, environment),
         program,
         version: None,
         trouble: None,
@@ -96,6 +104,21 @@ fn login(row: &Row, environment: &Environment) -> Option<String> {
         places.into_iter().find(|file| file.is_file()).map(|file| shown(home, &file))
     };
     variable.or_else(file)
+}
+
+fn hosts(row: &Row, environment: &Environment) -> Vec<String> {
+    let hosts = AllowList::new(NetworkRules::model_hosts(row, environment.home.as_deref()));
+    hosts.entries().iter().map(Entry::to_string).collect()
+}
+
+fn own(row: &Row, environment: &Environment) -> Vec<String> {
+    let home = environment.home.as_deref();
+    let places = row.folders.iter().chain(&row.files);
+    let places = places.filter_map(|place| config::agents::own_place(home, row, place));
+    let of_home = |own: &config::agents::Home| {
+        own.link.iter().chain(&own.copy).map(|file| format!("~/{}/{file}", own.from)).collect::<Vec<_>>()
+    };
+    places.map(|place| shown(home, &place)).chain(row.home.iter().flat_map(of_home)).collect()
 }
 
 /// A path as people write it.

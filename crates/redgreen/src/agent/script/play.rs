@@ -56,7 +56,7 @@ pub(super) fn entry(entry: &Entry, mut stage: Stage<'_>) -> Result<Taken> {
         Turn::Done { answer } => stage.say(&format!("answer: {answer}")),
         Turn::Failed { failure, message } => stage.say(&format!("{}: {message}", failure.as_str())),
     }
-    Ok(Taken { turn, cost: entry.cost, transcript: stage.transcript, session: None })
+    Ok(Taken { turn, cost: entry.cost, transcript: stage.transcript, session: None, notices: Vec::new() })
 }
 
 impl<'a> Stage<'a> {

@@ -6,8 +6,8 @@ use super::{File, check, holds};
 /// Lowest first, as in `docs/ARCHITECTURE.md`.
 const LAYERS: &[&[&str]] = &[
     &["failure"],
-    &["config", "process"],
-    &["sandbox", "git", "guard", "journal", "view"],
+    &["config", "process", "private"],
+    &["sandbox", "egress", "git", "guard", "journal", "view"],
     &["room"],
     &["runner", "agent"],
     &["trial"],
