@@ -9,11 +9,13 @@ use landlock::{
     ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
     RulesetStatus, Scope,
 };
+use rustix::thread::capabilities;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
 use super::Network;
+use super::mounts::drop_capabilities;
 use super::plan::{Kind, Plan};
 
 /// The newest rules that are asked for; a kernel that knows fewer enforces those.
@@ -37,6 +39,10 @@ const X32_BIT: i64 = 0x4000_0000;
 
 pub(super) fn apply(plan: &Plan, network: Network) -> Result<()> {
     restrict_files(plan).context("restrict files with Landlock")?;
+    // Root could read the memory and the environment of every other process, whatever Landlock says.
+    if !capabilities(None).context("look at our capabilities")?.permitted.is_empty() {
+        drop_capabilities().context("drop capabilities")?;
+    }
     match network {
         Network::None => restrict_sockets().context("restrict sockets with seccomp"),
         // Seccomp sees no addresses: all or nothing.
@@ -58,7 +64,8 @@ fn restrict_files(plan: &Plan) -> Result<()> {
     for path in &seen {
         rules = grant(rules, path, looking)?;
     }
-    // Nobody gets a process table of its own here. What tells of processes outside is refused by Landlock itself.
+    // Nobody gets a process table of its own here. The environment and memory of processes outside cannot be read:
+    // Landlock sees to that, for whoever has no capabilities.
     rules = grant(rules, Path::new("/proc"), looking)?;
     for place in &plan.places {
         match &place.kind {
