@@ -125,8 +125,7 @@ fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result
     let (choice, remark) = named.settled(&project.file, &project.environment)?;
     let (git, fence) = (&project.git, project.file.agent.fence);
     let visible = Visible::new(&project.environment, Some(git), &project.file.agent.allow_read);
-    let agent_sandbox =
-        AgentSandbox::new(&project.environment, &git.root, &git.common_dir, &project.workshop, fence, visible);
+    let agent_sandbox = AgentSandbox::new(&project.environment, &project.workshop, fence, visible);
     let (file, environment) = (&project.file, &project.environment);
     let agent_sandbox = agent_sandbox.with_network(NetworkRules::new(file, environment)?);
     let ground = Ground { file, environment, root: &git.root, agent_sandbox: &agent_sandbox };

@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{Store, Way};
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
-use crate::sandbox::{Bound, Fence, Fenced, Network, Sandbox};
+use crate::sandbox::{Bound, Fence, Fenced, Network, Sandbox, cargo_parts};
 
 pub use compose::{Configuration, Dropped, Why};
 pub use dependencies::{Dependencies, DependencyChange, DependencyFolder, How, is_scribbled_in};
@@ -40,8 +40,6 @@ use manifest::Manifest;
 
 /// At once, in a room; a runaway is stopped here, not by the machine.
 const PROCESSES_MAX: u32 = 4096;
-/// Parts of cargo's home that a build needs. Not its credentials.
-const CARGO_PARTS: &[&str] = &["bin", "config", "config.toml", "env", "git", "registry"];
 
 /// Where Go's part of the build output is.
 pub const GO_CACHE: &str = "go";
@@ -308,8 +306,7 @@ impl Room {
         let mut shown: Vec<PathBuf> = around.tools.found.iter().flat_map(|tool| tool.needs.iter().cloned()).collect();
         shown.extend(around.shown.iter().cloned());
         shown.extend(around.tools.path.iter().cloned());
-        let cargo = around.cargo_home.iter().flat_map(|home| CARGO_PARTS.iter().map(|part| home.join(part)));
-        shown.extend(cargo);
+        shown.extend(around.cargo_home.iter().flat_map(|home| cargo_parts(home)));
         shown.extend(around.stores.iter().map(|store| store.from.clone()));
         let present = || around.dependencies.folders.iter().filter(|folder| folder.from.is_dir());
         let bound = match sandbox.binds() {

@@ -29,7 +29,7 @@ use crate::process::{Attention, Limits, Output, Program, Stop};
 
 pub use fenced::{SUBCOMMAND, main as fenced_main};
 pub use forward::PORT as OUTLET_PORT;
-pub use installed::Installed;
+pub use installed::{Installed, cargo_parts};
 
 /// How long one try of one means may take. It takes a few milliseconds where it works; on a machine with fifty runs at
 /// once it takes seconds, and a fence must not become a weaker one by that.

@@ -181,19 +181,16 @@ pub(super) fn stays(worktree: &Path, full: &Path) -> Result<PathBuf, String> {
 
 /// Why a file of the project is none of a model's business.
 pub(super) fn off_limits(inside: &Path) -> Option<&'static str> {
-    if inside.to_str().and_then(guard::secret_folder).is_some() {
-        return Some("may hold secrets, and is not shown or changed");
+    if inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
+        return Some("is git's own");
     }
-    for part in inside.components() {
-        let name = part.as_os_str().to_string_lossy().to_lowercase();
-        if name == ".git" {
-            return Some("is git's own");
-        }
-        if is_secret(&name) {
-            return Some("may hold secrets, and is not shown or changed");
-        }
-    }
-    None
+    holds_secrets(inside).then_some("may hold secrets, and is not shown or changed")
+}
+
+/// Whether a file of the project may hold secrets, going by its name and those of its folders.
+pub(super) fn holds_secrets(inside: &Path) -> bool {
+    let in_folder = inside.to_str().and_then(guard::secret_folder).is_some();
+    in_folder || inside.components().any(|part| is_secret(&part.as_os_str().to_string_lossy().to_lowercase()))
 }
 
 fn is_secret(name: &str) -> bool {

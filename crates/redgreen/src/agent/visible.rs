@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use ignore::WalkBuilder;
 
 use super::Orders;
-use super::place::off_limits;
+use super::place::holds_secrets;
 use crate::config::{self, Environment};
 use crate::failure::Failure;
 use crate::git::Git;
@@ -126,7 +126,7 @@ impl Visible {
         if let Some(git) = &self.git {
             let is_secret = |path: &Path| self.is_secret(path);
             if sandbox.binds() {
-                let view = git.view(places.worktree, &places.aside.join(GIT_VIEW), &is_secret)?;
+                let view = git.view(places.worktree, &places.aside.join(GIT_VIEW), &is_secret, &self.rules())?;
                 bound.extend(view.map(|from| Bound { from, to: git.common_dir.clone() }));
             } else if git.is_plain(places.worktree, &is_secret)? {
                 shown.extend(GIT_PARTS.iter().map(|part| git.common_dir.join(part)));
@@ -221,12 +221,17 @@ impl Visible {
 
     /// Whether a path of the project is kept from agents by its name.
     fn is_secret(&self, inside: &Path) -> bool {
-        off_limits(inside).is_some() && !self.allowed_inside.iter().any(|allowed| inside.starts_with(allowed))
+        holds_secrets(inside) && !self.allowed_inside.iter().any(|allowed| inside.starts_with(allowed))
+    }
+
+    /// What [`Self::is_secret`] depends on.
+    fn rules(&self) -> String {
+        self.allowed_inside.iter().map(|path| format!("{}\n", path.display())).collect()
     }
 
     fn is_secret_place(&self, path: &Path) -> bool {
         let name = path.file_name().map(Path::new).unwrap_or(path);
-        off_limits(name).is_some() && !self.allowed_outside.iter().any(|allowed| path.starts_with(allowed))
+        holds_secrets(name) && !self.allowed_outside.iter().any(|allowed| path.starts_with(allowed))
     }
 }
 
@@ -325,7 +330,7 @@ mod tests {
     fn secrets_that_are_set_aside_come_back_whatever_was_made_in_their_place() {
         let folder = tempfile::tempdir().unwrap();
         let (worktree, aside) = (folder.path().join("worktree"), folder.path().join("aside"));
-        for path in ["config/secrets.yaml", ".env", "node_modules/x/cacert.pem", "src/secrets.py"] {
+        for path in ["config/secrets.yaml", ".env", "node_modules/x/cacert.pem", "src/secrets.py", ".git"] {
             fs::create_dir_all(worktree.join(path).parent().unwrap()).unwrap();
             fs::write(worktree.join(path), path).unwrap();
         }

@@ -10,6 +10,7 @@ use redgreen_core::guard;
 
 use super::Git;
 use super::call::CHECKOUT_MAX;
+use super::worktree::remove_folder;
 
 /// Commits that are copied, the newest first; older ones are cut off as in a shallow clone.
 const COMMITS_MAX: usize = 100;
@@ -45,11 +46,16 @@ const RECORD: &[&str] = &["HEAD", "commondir", "gitdir", "index"];
 pub type IsSecret<'a> = &'a dyn Fn(&Path) -> bool;
 
 impl Git {
-    /// Copies what an agent in this worktree may see to `place`, which may hold an earlier copy. `None` where the folder
-    /// is no worktree of this repository.
-    pub fn view(&self, worktree: &Path, place: &Path, is_secret: IsSecret<'_>) -> Result<Option<PathBuf>> {
+    /// Copies what an agent in this worktree may see to `place`, which may hold an earlier copy; `rules` are the same for
+    /// as long as `is_secret` decides the same. `None` where the folder is no worktree of this repository.
+    pub fn view(&self, worktree: &Path, place: &Path, is_secret: IsSecret<'_>, rules: &str) -> Result<Option<PathBuf>> {
         let Some(admin) = self.admin_dir(worktree)? else { return Ok(None) };
         let act = || format!("copy the repository to {}", place.display());
+        let made = fs::read_to_string(place.join(MADE_OF)).unwrap_or_default();
+        let made_of = made.split_once('\n').filter(|(_, by)| *by == rules).map(|(head, _)| head.to_owned());
+        if made_of.is_none() {
+            remove_folder(place).with_context(act)?;
+        }
         let name = admin.file_name().context("find git's record of the worktree")?;
         let record = place.join("worktrees").join(name);
         // `redgreen`: our own records are laid over it, empty.
@@ -70,9 +76,9 @@ impl Git {
         let call = self.call(["rev-parse", "--verify", "--quiet"]).arg(head_of(&admin)?);
         let head = call.line("find the worktree's commit")?;
         fs::write(place.join("HEAD"), format!("{head}\n")).with_context(act)?;
-        if fs::read_to_string(place.join(MADE_OF)).unwrap_or_default() != head {
-            self.copy_history(&head, place, is_secret)?;
-            fs::write(place.join(MADE_OF), &head).with_context(act)?;
+        if made_of.as_ref() != Some(&head) {
+            self.copy_history(&head, made_of.as_deref(), place, is_secret)?;
+            fs::write(place.join(MADE_OF), format!("{head}\n{rules}")).with_context(act)?;
         }
         self.pass_over_secrets(worktree, &record.join("index"), is_secret)?;
         Ok(Some(place.to_owned()))
@@ -88,14 +94,16 @@ impl Git {
         }
         let head = self.call(["rev-parse", "--verify", "--quiet"]).arg(head_of(&admin)?);
         let head = head.line("find the worktree's commit")?;
-        let mut objects = self.objects_of(&head)?.into_iter();
+        let mut objects = self.objects_of(&head, None)?.into_iter();
         Ok(!objects.any(|(_, path)| !path.as_os_str().is_empty() && is_secret(&path)))
     }
 
-    /// The latest commits of a history with all their trees and files, each with a path that leads to it.
-    fn objects_of(&self, head: &str) -> Result<Vec<(String, PathBuf)>> {
+    /// The latest commits of a history with all their trees and files that another one has not, each with a path that
+    /// leads to it.
+    fn objects_of(&self, head: &str, without: Option<&str>) -> Result<Vec<(String, PathBuf)>> {
         let list = self.call(["rev-list", "--objects", "--missing=allow-any"]).env("GIT_NO_LAZY_FETCH", "1");
         let list = list.arg(format!("--max-count={COMMITS_MAX}")).arg(head).wall(CHECKOUT_MAX);
+        let list = list.args(without.map(|known| format!("^{known}")));
         let listed = list.run("list what an agent may see")?;
         let objects = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let object = |line: &[u8]| {
@@ -106,12 +114,13 @@ impl Git {
         Ok(objects.map(object).collect())
     }
 
-    fn copy_history(&self, head: &str, place: &Path, is_secret: IsSecret<'_>) -> Result<()> {
+    fn copy_history(&self, head: &str, known: Option<&str>, place: &Path, is_secret: IsSecret<'_>) -> Result<()> {
         let act = "copy what an agent may see";
         let is_shown = |(id, path): &&(String, PathBuf)| {
             path.as_os_str().is_empty() || EMPTY_BLOBS.contains(&id.as_str()) || !is_secret(path)
         };
-        let ids: String = self.objects_of(head)?.iter().filter(is_shown).map(|(id, _)| format!("{id}\n")).collect();
+        let objects = self.objects_of(head, known)?;
+        let ids: String = objects.iter().filter(is_shown).map(|(id, _)| format!("{id}\n")).collect();
         let pack = self.call(["pack-objects", "--quiet"]).arg(place.join("objects/pack/pack"));
         pack.stdin(ids).wall(CHECKOUT_MAX).run(act)?;
 

@@ -120,7 +120,7 @@ impl Installed {
             look.whole(folder);
         }
         look.shown.extend(environment.rustup_home.clone());
-        look.cargo(environment.cargo_home.as_deref());
+        look.shown.extend(environment.cargo_home.iter().flat_map(|home| cargo_parts(home)));
         if let Some(environment) = &environment.virtual_env {
             look.program(&environment.join("bin/python"), LEADS_MAX);
             look.whole(environment);
@@ -247,20 +247,6 @@ impl Look<'_> {
         }
     }
 
-    fn cargo(&mut self, home: Option<&Path>) {
-        let Some(home) = home else { return };
-        self.shown.extend(CARGO_PARTS.iter().map(|part| home.join(part)));
-        let is_plain = |text: &str| {
-            let is_token = |line: &str| {
-                let key = line.split('=').next().unwrap_or_default().trim().trim_matches('"');
-                CARGO_TOKENS.iter().any(|token| key == *token || key.ends_with(&format!(".{token}")))
-            };
-            guard::secret::find(text).is_empty() && !text.lines().any(is_token)
-        };
-        let settings = CARGO_SETTINGS.iter().map(|name| home.join(name));
-        self.shown.extend(settings.filter(|file| fs::read_to_string(file).is_ok_and(|text| is_plain(&text))));
-    }
-
     /// Programs of many kinds share it with other things.
     fn is_shared(&self, folder: &Path) -> bool {
         let at_home = self.home.is_some_and(|home| SHARED.iter().any(|name| folder == home.join(name)));
@@ -271,6 +257,18 @@ impl Look<'_> {
     fn holds_private(&self, folder: &Path) -> bool {
         self.private.iter().any(|private| private.starts_with(folder))
     }
+}
+
+/// What a build needs of cargo's home: not its credentials, and its settings only where no token stands in them.
+pub fn cargo_parts(home: &Path) -> Vec<PathBuf> {
+    let is_token = |line: &str| {
+        let key = line.split('=').next().unwrap_or_default().trim().trim_matches('"');
+        CARGO_TOKENS.iter().any(|token| key == *token || key.ends_with(&format!(".{token}")))
+    };
+    let is_plain = |text: &str| guard::secret::find(text).is_empty() && !text.lines().any(is_token);
+    let settings = CARGO_SETTINGS.iter().map(|name| home.join(name));
+    let settings = settings.filter(|file| fs::read_to_string(file).is_ok_and(|text| is_plain(&text)));
+    CARGO_PARTS.iter().map(|part| home.join(part)).chain(settings).collect()
 }
 
 /// Whether everything below is shown anyway.

@@ -92,8 +92,8 @@ pub(super) fn drop_capabilities() -> Result<()> {
     clear_ambient_capability_set()?;
     for number in 0..CAPABILITIES {
         match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
-            // The kernel knows no more.
-            Err(Errno::INVAL) => break,
+            // The kernel knows no more, or a container lets nobody change the set: without new privileges it gives none.
+            Err(Errno::INVAL | Errno::PERM) => break,
             other => other?,
         }
     }

@@ -9,10 +9,12 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, PathFd, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
+use rustix::thread::capabilities;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
+use super::mounts::drop_capabilities;
 use super::plan::{Kind, Plan};
 use super::{Network, Outlet};
 use crate::egress::Address;
@@ -39,6 +41,10 @@ const X32_BIT: i64 = 0x4000_0000;
 pub(super) fn apply(plan: &Plan, network: Network, outlet: Option<&Outlet>) -> Result<()> {
     let outlet = outlet.filter(|_| network == Network::Loopback && limits_ports());
     restrict(plan, outlet).context("restrict files with Landlock")?;
+    // Root could read the memory and the environment of every other process, whatever Landlock says.
+    if !capabilities(None).context("look at our capabilities")?.permitted.is_empty() {
+        drop_capabilities().context("drop capabilities")?;
+    }
     let refused = match (network, outlet) {
         (Network::None, _) => foreign_sockets()?,
         (Network::Loopback, Some(_)) => sockets_beside_tcp()?,
@@ -117,7 +123,8 @@ fn restrict(plan: &Plan, outlet: Option<&Outlet>) -> Result<()> {
     for path in &seen {
         rules = grant(rules, path, looking)?;
     }
-    // Nobody gets a process table of its own here. What tells of processes outside is refused by Landlock itself.
+    // Nobody gets a process table of its own here. The environment and memory of processes outside cannot be read:
+    // Landlock sees to that, for whoever has no capabilities.
     rules = grant(rules, Path::new("/proc"), looking)?;
     for place in &plan.places {
         match &place.kind {

@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -111,6 +112,10 @@ const OPEN_TO_TESTS: fn(&At) -> bool = |at| matches!(at, Tracked(_));
 
 /// What has to arrive: whoever finds nothing did not look.
 const CANARY: &str = "planted-for-all-to-see";
+/// The same by way of git.
+const GIT_CANARY: &str = "planted-in-the-log";
+/// The run whose records are planted themselves.
+const PLANTED_RUN: &str = "20200101-000000";
 const FENCES: [Means; 3] = [Means::Bubblewrap, Means::Namespaces, Means::Landlock];
 const NOBODY: &str = "65534";
 
@@ -130,7 +135,7 @@ fn plant() -> Story {
     story.file(".gitignore", "__pycache__/\n.env\n.env.old\nnotes.txt\n");
     let put = |path: &Path, secret: &str| {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("x = \"{secret}\"\n")).unwrap();
+        fs::write(path, format!("token = \"{secret}\"\n")).unwrap();
     };
     // The history first: what is not committed when it is over belongs to the checkout.
     for at in PLANTED {
@@ -148,7 +153,7 @@ fn plant() -> Story {
             story.git(&format!("add --force {path}"));
         }
     }
-    story.commit("settings");
+    story.commit(GIT_CANARY);
     for at in PLANTED {
         match at {
             Branch(path) => {
@@ -203,7 +208,7 @@ fn probe(story: &Story) -> String {
          git show HEAD:secrets.yaml main:secrets.yaml; git cat-file --batch-all-objects --batch --unordered; \
          find {root} ~ -type f -exec cat {{}} +; \
          cat \"$(git rev-parse --git-common-dir)/config\" ; }} 2>/dev/null \
-         | grep -ao -e 'planted[0-9]*end' -e '{CANARY}' | sort -u"
+         | grep -ao -e 'planted[0-9]*end' -e '{CANARY}' -e '{GIT_CANARY}' | sort -u"
     )
 }
 
@@ -220,8 +225,7 @@ fn clean(what: &str, bytes: &[u8], is_open: &dyn Fn(&At) -> bool) {
 fn clean_records(what: &str, story: &Story, is_open: &dyn Fn(&At) -> bool) {
     let mut files = Vec::new();
     for run in fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap().flatten() {
-        // This one is planted.
-        if run.file_name() != "20200101-000000" {
+        if run.file_name() != PLANTED_RUN {
             collect(&run.path(), &mut files);
         }
     }
@@ -272,7 +276,12 @@ fn run(story: &Story, before: &[OsString], args: &[&str]) -> Said {
     let first = words.next().unwrap().into_string().unwrap();
     let mut command: Command = story.command(&first);
     command.args(words).args(args).stdin(Stdio::null());
-    Said::of(&args.join(" "), &command.output().unwrap())
+    let said = Said::of(&args.join(" "), &command.output().unwrap());
+    // Git refuses to look at what belongs to somebody else, and the checks that follow ask it.
+    if rustix::process::getuid().is_root() {
+        assert!(story.command("chown").args(["-R", "0:0"]).arg(story.place("")).status().unwrap().success());
+    }
+    said
 }
 
 fn is_open_to(means: Means) -> impl Fn(&At) -> bool {
@@ -331,8 +340,8 @@ fn built_in_sends_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Sto
     let story = plant();
     let server = Server::answering(curious(probe(&story)));
     let story = served(story, &server, Wire::Anthropic);
-    prepare(&story);
     let belongings = story.belongings();
+    prepare(&story);
     let said = run(&story, before, &["run", "an adder"]).exits(3);
     for request in server.requests() {
         clean(what, request.body.to_string().as_bytes(), is_open);
@@ -341,6 +350,7 @@ fn built_in_sends_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Sto
     let all: String = server.requests().iter().map(|request| request.body.to_string()).collect();
     assert!(all.contains(CANARY), "{what}: it did not look: {all}");
     assert!(all.contains("may hold secrets"), "{what}: {all}");
+    assert!(all.contains(GIT_CANARY) || what.contains("Landlock"), "{what}: it has no git: {all}");
     clean(what, format!("{}{}", said.stdout, said.stderr).as_bytes(), is_open);
     clean_records(what, &story, is_open);
     assert_eq!(story.belongings(), belongings, "{what}");
@@ -357,25 +367,78 @@ fn the_built_in_agent_sends_no_secret_behind_any_fence() {
 /// An agent that is a program: it prints what it finds, answers with it, and leaves it in the worktree.
 fn external_sends_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Story), is_open: &dyn Fn(&At) -> bool) {
     let story = plant();
-    let script = format!("cat > /dev/null\nfound=$({})\necho \"$found\" | tee loot.txt\n", probe(&story));
-    story.script("spy.sh", &script);
-    let settings = format!(
-        "backoff = 0.0\nmax-retries = 0\n[agent]\nname = \"spy\"\n[agent.custom.spy]\ncommand = [\"sh\", {:?}]\n",
-        story.place("spy.sh")
-    );
-    story.file("redgreen.toml", &settings);
-    story.commit("an agent");
+    employ_a_spy(&story, "");
     prepare(&story);
     let said = run(&story, before, &["run", "an adder"]);
     let records = records(&story);
     assert!(records.contains(CANARY), "{what}: it did not look: {records}\n{}{}", said.stdout, said.stderr);
+    assert!(records.contains(GIT_CANARY) || what.contains("Landlock"), "{what}: it has no git: {records}");
     clean(what, format!("{}{}", said.stdout, said.stderr).as_bytes(), is_open);
     clean_records(what, &story, is_open);
+}
+
+/// The project's agent is a program that looks for everything.
+fn employ_a_spy(story: &Story, settings: &str) {
+    let script = format!("cat > /dev/null\nfound=$({})\necho \"$found\" | tee loot.txt\n", probe(story));
+    story.script("spy.sh", &script);
+    let settings = format!(
+        "backoff = 0.0\nmax-retries = 0\n[agent]\nname = \"spy\"\n{settings}\n[agent.custom.spy]\ncommand = [\"sh\", {:?}]\n",
+        story.place("spy.sh")
+    );
+    story.file("redgreen.toml", &settings);
+    story.commit("an agent");
+}
+
+#[test]
+fn allow_read_opens_what_it_names_and_is_told() {
+    let story = plant();
+    let document = story.place("home/Documents").display().to_string();
+    employ_a_spy(&story, &format!("allow-read = [\"secrets.yaml\", {document:?}, \"~/other\"]"));
+    story.redgreen("agents").exits(0).says(&document).says("agent.allow-read");
+    story.redgreen("run \"an adder\"").says("agent.allow-read opens secrets.yaml").says(&document);
+    let opened = [Tracked("secrets.yaml"), Home("Documents/diary.md"), Home("other/.env")];
+    let told = records(&story);
+    for at in PLANTED {
+        assert_eq!(told.contains(&secret(at)), opened.contains(at), "{at:?}");
+    }
+    // Not without the user's word: a clone could ask for anything.
+    let strange = story.env("REDGREEN_TRUST", "0");
+    strange.redgreen("run \"an adder\"").exits(2).says("agent.allow-read: secrets.yaml");
+}
+
+#[test]
+fn records_and_exchanges_are_the_users_alone_and_outside_of_the_project() {
+    let server = Server::answering(adder);
+    let story = served(Story::new(), &server, Wire::Anthropic);
+    story.file("redgreen.toml", "backoff = 0.0\n[model]\nrecord = \"exchanges.jsonl\"\n");
+    story.commit("keep exchanges");
+    story.redgreen("run \"an adder\"").exits(3);
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let records = story.root.join(".git/redgreen");
+    assert_eq!(mode(&records), 0o700);
+    assert!(!story.root.join("exchanges.jsonl").exists());
+    let cassette = records.join("cassettes/exchanges.jsonl");
+    assert_eq!(fs::read_to_string(&cassette).unwrap().lines().count(), 7);
+    let mut files = Vec::new();
+    collect(&records, &mut files);
+    let is_kept = |file: &&PathBuf| {
+        let names = ["journal.jsonl", "exchanges.jsonl", "agents.json"];
+        let folders = ["transcripts", "reports", "artifacts"];
+        names.iter().any(|name| file.ends_with(name))
+            || folders.iter().any(|folder| file.components().any(|part| part.as_os_str() == *folder))
+    };
+    let kept: Vec<&PathBuf> = files.iter().filter(is_kept).collect();
+    assert!(kept.len() > 8, "{kept:?}");
+    for file in kept {
+        assert_eq!(mode(file), 0o600, "{}", file.display());
+        assert_eq!(mode(file.parent().unwrap()), 0o700, "{}", file.display());
+    }
 }
 
 fn records(story: &Story) -> String {
     let mut files = Vec::new();
     collect(&story.root.join(".git/redgreen/runs"), &mut files);
+    files.retain(|file| !file.components().any(|part| part.as_os_str() == PLANTED_RUN));
     files.iter().map(|file| String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned()).collect()
 }
 
@@ -421,21 +484,34 @@ fn an_ordinary_user_leaks_no_more_than_root() {
     if !rustix::process::getuid().is_root() {
         return say("SKIPPED: leaks as another user: these tests run as an ordinary user already");
     }
-    let words = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"].map(OsString::from);
+    let id = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--inh-caps=-all"];
+    let words: Vec<OsString> = id.into_iter().chain(["--bounding-set=-all"]).map(OsString::from).collect();
     let give = |story: &Story| {
         let root = story.place("");
         let given = story.command("chown").args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(&root).status().unwrap();
         assert!(given.success());
     };
-    let story = plant();
-    give(&story);
-    let tried = run(&story, &words, &["--version"]);
-    if tried.code != Some(0) {
-        return say(&format!("SKIPPED: leaks as an ordinary user: {}", tried.stderr));
-    }
     // Whether mounts are allowed to somebody who is not root is the machine's choice.
     let own = |at: &At| OPEN_TO_LANDLOCK.contains(at);
-    built_in_sends_nothing("built-in, not root", &words, give, &own);
-    external_sends_nothing("external, not root", &words, give, &own);
-    tests_tell_nothing("tests, not root", &words, give, &own);
+    let story = Story::new();
+    if run(&story, &words, &["--version"]).code != Some(0) {
+        return say("SKIPPED: leaks as an ordinary user: nobody else can start redgreen here");
+    }
+    let mut python = story.command("setpriv");
+    let python = python.args(words.iter().skip(1)).args(["python", "-c", "import pytest"]).status().unwrap();
+    if python.success() {
+        external_sends_nothing("external, not root", &words, give, &own);
+        built_in_sends_nothing("built-in, not root", &words, give, &own);
+        tests_tell_nothing("tests, not root", &words, give, &own);
+    } else {
+        say("SKIPPED: leaks of the built-in agent and of tests as an ordinary user: pytest is root's alone here");
+        // Without an interpreter that everybody may use, the tests are a command of the system's.
+        let with_command = |story: &Story| {
+            let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
+            story.file("redgreen.toml", &format!("{settings}\n[test]\ncommand = \"true\"\n"));
+            story.commit("a command");
+            give(story);
+        };
+        external_sends_nothing("external, not root", &words, with_command, &own);
+    }
 }

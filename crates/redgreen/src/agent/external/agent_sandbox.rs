@@ -90,11 +90,6 @@ pub(super) enum Whose<'a> {
 #[derive(Clone, Debug)]
 pub struct AgentSandbox {
     pub home: Option<PathBuf>,
-    pub path: Option<OsString>,
-    /// The user's own checkout.
-    pub checkout: PathBuf,
-    /// What all checkouts share: objects, refs, and our records.
-    pub common_dir: PathBuf,
     /// Where worktrees and build output are.
     pub workshop: PathBuf,
     pub fence: config::Fence,
@@ -104,22 +99,12 @@ pub struct AgentSandbox {
 }
 
 impl AgentSandbox {
-    pub fn new(
-        environment: &Environment,
-        checkout: &Path,
-        common_dir: &Path,
-        workshop: &Path,
-        fence: config::Fence,
-        visible: Visible,
-    ) -> Self {
+    pub fn new(environment: &Environment, workshop: &Path, fence: config::Fence, visible: Visible) -> Self {
         Self {
-            visible,
             home: environment.home.clone(),
-            path: environment.path.clone(),
-            checkout: checkout.to_owned(),
-            common_dir: common_dir.to_owned(),
             workshop: workshop.to_owned(),
             fence,
+            visible,
             network: NetworkRules::default(),
         }
     }

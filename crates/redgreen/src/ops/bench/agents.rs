@@ -30,7 +30,7 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
         fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     }
     let visible = Visible::new(environment, Some(&git), &[]);
-    let agent_sandbox = AgentSandbox::new(environment, &git.root, &git.common_dir, &root, Fence::Auto, visible);
+    let agent_sandbox = AgentSandbox::new(environment, &root, Fence::Auto, visible);
     let row = File::parse(SETTINGS)?.agent.custom.remove("brief").context("find the agent of the bench")?;
     let agent = Agent::External(Box::new(External::new("brief", row, None, None, agent_sandbox)));
     let bare = Program::shell("cat > /dev/null; echo Done.").cwd(&worktree);
