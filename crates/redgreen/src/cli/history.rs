@@ -31,18 +31,14 @@ impl Args {
         for entry in &history.handoffs {
             let handoff = &entry.handoff;
             let short = entry.commit.get(..10).unwrap_or(&entry.commit);
-            let result = match (&handoff.error, &handoff.verdict) {
-                (Some(error), _) => format!("error: {error}"),
-                (None, Some(ruling)) => ruling.codes.join(", "),
-                (None, None) => String::new(),
-            };
+            let result = handoff.result();
             // Writing to a String cannot fail.
             writeln!(
                 text,
                 "{short}  {}  {:>3} {:<8}  {:<width$}  {result}",
                 view::date(entry.date),
-                handoff.cycle_number,
-                handoff.phase,
+                handoff.cycle_number(),
+                handoff.phase(),
                 entry.subject
             )
             .ok();
