@@ -73,6 +73,9 @@ pub enum Event {
         report: Kept,
         usable: bool,
         lint: Vec<String>,
+        /// Tests that fail, where GREEN comes next and nobody said which it owes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        failing: Vec<String>,
         took_ms: u64,
     },
     Turned {
@@ -90,12 +93,18 @@ pub enum Event {
         /// What the agent did beside its work, and what became of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notices: Vec<String>,
+        /// What the engine put right in `test-list.md` after the turn, a sentence each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        list: Vec<String>,
     },
     Judged {
         phase: Phase,
         verdict: Verdict,
         report: Option<Kept>,
         planned: Option<Planning>,
+        /// How many tests RED wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<u64>,
         took_ms: u64,
     },
     Linted {
@@ -133,6 +142,9 @@ pub enum Event {
     },
     Decided {
         decision: Decision,
+        /// How an approved run is merged.
+        #[serde(default, skip_serializing_if = "Manner::is_default")]
+        manner: Manner,
     },
     MergeBlocked {
         trouble: Trouble,
@@ -152,6 +164,9 @@ pub struct Planning {
     pub next: Option<TestCase>,
     pub completed: Vec<String>,
     pub pending: Vec<String>,
+    /// Items that were open before and that the planner dropped or reworded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,6 +174,42 @@ pub struct Planning {
 pub enum Decision {
     Approve,
     Abort,
+}
+
+/// How a run is merged. It is part of the journal, so that a merge that was killed goes on in the same way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Manner {
+    pub commits: Commits,
+    pub list: ListIs,
+}
+
+/// Which commits the target branch gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commits {
+    /// All of the run's, below a merge commit.
+    #[default]
+    Merged,
+    /// One commit with everything in it.
+    Squashed,
+}
+
+/// Whether the target branch gets the run's `test-list.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ListIs {
+    /// The target branch keeps what it has, which may be none.
+    #[default]
+    LeftOut,
+    Kept,
+}
+
+impl Manner {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Why the engine stopped.
@@ -178,6 +229,10 @@ pub enum Outcome {
         phase: Phase,
         trouble: Trouble,
     },
+    /// The planner ended the run before any cycle was accepted.
+    NothingDeveloped {
+        trouble: Trouble,
+    },
     /// The judge could not find out; a human has to look.
     Undecided {
         phase: Phase,
@@ -193,6 +248,10 @@ pub enum Outcome {
         what: String,
     },
     Interrupted,
+    /// A human took the run back to an accepted commit of its own.
+    RolledBack {
+        to: String,
+    },
 }
 
 impl Event {

@@ -28,6 +28,12 @@ pub struct Handoff {
     pub current_test: Option<TestCase>,
     pub completed_tests: Vec<String>,
     pub pending_tests: Vec<String>,
+    /// Items that planning dropped or reworded while they were open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed_tests: Vec<String>,
+    /// Tests that accepted REDs of the run wrote.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub tests_written: u64,
     pub test_result: Option<TestResult>,
     pub error: Option<String>,
     pub error_details: Option<Trouble>,
@@ -136,6 +142,11 @@ impl std::fmt::Display for Unreadable {
             Unreadable::Incomplete(error) => write!(out, "it is not a whole handoff: {error}"),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -38,6 +38,9 @@ pub fn handoff(assignment: &Assignment) -> String {
     if let Some(list) = list(assignment) {
         section(&mut text, "The list of tests", &list);
     }
+    if !assignment.remarks.is_empty() {
+        section(&mut text, "Put right in the list after the last turn", &bulleted(&assignment.remarks));
+    }
     if let Some(trouble) = &assignment.trouble {
         let head = format!("This is try {}. The one before was not accepted ({}):", assignment.attempt, trouble.kind);
         let evidence = format!("{head}\n\n{}", bounded(&trouble.message, TROUBLE_BYTES_MAX));
@@ -81,7 +84,11 @@ pub fn task(assignment: &Assignment) -> String {
 
 fn rules(role: Role) -> String {
     let own: &[&str] = match role {
-        Role::TestList => &["Change only `test-list.md`. Write no code and no test.", "Boxes are ticked for you."],
+        Role::TestList => &[
+            "Change only `test-list.md`. Write no code and no test.",
+            "You may add, reword, split and drop open items. Boxes are ticked for you when a cycle is accepted; a box that \
+             you tick is unticked.",
+        ],
         Role::Test => &[
             "Change only tests. Where a compiled language needs a name to build, add a signature with an empty body.",
             "The test has to run and fail by an assertion or a missing name; all other tests keep passing.",
@@ -114,6 +121,10 @@ fn list(assignment: &Assignment) -> Option<String> {
     };
     let lines = [box_of("x", &assignment.completed), box_of(" ", &assignment.pending)].concat();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn bulleted(items: &[String]) -> String {
+    items.iter().take(LISTED_MAX).map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n")
 }
 
 fn ending(role: Role) -> String {
@@ -161,6 +172,7 @@ mod tests {
             trouble: Some(Trouble { kind: "red.passes".to_owned(), message: "all 14 pass".to_owned() }),
             diagnosis: Some("calc.py:3 subtracts".to_owned()),
             strategy: Strategy::New,
+            remarks: Vec::new(),
         }
     }
 

@@ -31,6 +31,8 @@ const NOTES_BYTES_MAX: usize = 8 << 10;
 const DIFF_BYTES_MAX: usize = 24 << 10;
 /// Names of tests that are done; the list has them all.
 const DONE_MAX: usize = 20;
+/// Corrections of the list that are told; the list itself shows them all.
+const REMARKS_MAX: usize = 10;
 /// Bytes of JSON and code to a token, on the low side: a guess that is too high only makes us careful.
 const BYTES_PER_TOKEN: u64 = 3;
 
@@ -113,6 +115,9 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
         }
     }
     text.push_str(&progress(assignment));
+    for remark in assignment.remarks.iter().take(REMARKS_MAX) {
+        part(&mut text, "Put right in the list", remark, REQUEST_BYTES_MAX);
+    }
     if let Some(trouble) = &assignment.trouble {
         writeln!(text, "This is try {}. The one before was not accepted:", assignment.attempt).ok();
         writeln!(text, "{}", digest::head_and_tail(trouble.message.trim(), TROUBLE_BYTES_MAX)).ok();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::agent::Trouble;
 use crate::brief::TestCase;
 use crate::contest;
-use crate::event::{Decision as Choice, Event, Kept, Mark, Outcome, Planning, Run};
+use crate::event::{Decision as Choice, Event, Kept, Manner, Mark, Outcome, Planning, Run};
 use crate::handoff::Handoff;
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
@@ -49,8 +49,17 @@ pub struct Progress {
     pub current: Option<TestCase>,
     /// The tests RED made fail, while they are owed.
     pub targets: Vec<String>,
+    /// Items of the list whose cycle was accepted; nothing else ticks a box.
     pub completed: Vec<String>,
     pub pending: Vec<String>,
+    /// Open items that planning dropped or reworded.
+    pub removed: Vec<String>,
+    /// What was put right in the list when planning was accepted; the next planner is told.
+    pub remarks: Vec<String>,
+    /// Tests that accepted REDs wrote.
+    pub written: u64,
+    /// The turns GREEN took, a number for each accepted one.
+    pub iterations: Vec<u32>,
     pub handoff: Option<Handoff>,
 }
 
@@ -92,7 +101,9 @@ pub enum Situation {
     Waiting {
         trouble: Option<Trouble>,
     },
-    Merging,
+    Merging {
+        manner: Manner,
+    },
     Discarding,
     Ended(Ending),
 }
@@ -115,6 +126,8 @@ pub struct Attempt {
     /// Told to the next try.
     pub trouble: Option<Trouble>,
     pub diagnosis: Option<String>,
+    /// What the engine put right in `test-list.md` after the last turn.
+    pub list: Vec<String>,
     /// What the worktree holds.
     pub tree: String,
     pub best: Option<Best>,
@@ -198,6 +211,8 @@ pub struct Acceptance {
     pub verdict: Verdict,
     pub report: Option<Kept>,
     pub planning: Option<Planning>,
+    /// How many tests RED wrote.
+    pub written: Option<u64>,
     /// The commit's date, so that making it again makes the same commit.
     pub at: i64,
 }
@@ -233,7 +248,7 @@ impl State {
             }
             Event::Resumed { policy } => self.resume(policy.as_deref()),
             Event::RolledBack { to, .. } => self.roll_back(to).ok_or(illegal)?,
-            Event::Decided { decision } => self.decide(*decision).ok_or(illegal)?,
+            Event::Decided { decision, manner } => self.decide(*decision, *manner).ok_or(illegal)?,
             Event::Prepared { .. } | Event::Left { .. } => return Err(illegal),
             Event::Measured { .. }
             | Event::Turned { .. }
@@ -261,7 +276,7 @@ impl State {
             | Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
-            | Situation::Merging
+            | Situation::Merging { .. }
             | Situation::Discarding
             | Situation::Ended(_) => &self.progress.head.tree,
         }
@@ -274,7 +289,7 @@ impl State {
             Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
-            | Situation::Merging
+            | Situation::Merging { .. }
             | Situation::Discarding
             | Situation::Ended(_) => false,
         }
@@ -287,10 +302,15 @@ impl State {
             Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
                 *phase
             }
-            Situation::Waiting { .. } | Situation::Merging | Situation::Discarding | Situation::Ended(_) => {
+            Situation::Waiting { .. } | Situation::Merging { .. } | Situation::Discarding | Situation::Ended(_) => {
                 Phase::Complete
             }
         }
+    }
+
+    /// Cycles that were accepted from RED to REFACTOR. The one under way is none of them.
+    pub fn cycles(&self) -> u32 {
+        self.progress.cycle.saturating_sub(1)
     }
 
     pub fn is_over(&self) -> bool {
@@ -308,6 +328,10 @@ impl State {
                 targets: Vec::new(),
                 completed: Vec::new(),
                 pending: Vec::new(),
+                removed: Vec::new(),
+                remarks: Vec::new(),
+                written: 0,
+                iterations: Vec::new(),
                 handoff: None,
             },
             situation,
@@ -344,6 +368,9 @@ impl State {
         progress.targets.clone_from(&handoff.targets);
         progress.completed.clone_from(&handoff.completed_tests);
         progress.pending.clone_from(&handoff.pending_tests);
+        progress.removed.clone_from(&handoff.removed_tests);
+        progress.written = handoff.tests_written;
+        progress.iterations.extend(Some(handoff.iterations).filter(|turns| *turns > 0));
         progress.handoff = Some(handoff.clone());
         state.spent = handoff.spent.clone().unwrap_or_default();
         state.sessions.clone_from(&handoff.sessions);
@@ -417,14 +444,14 @@ impl State {
             Situation::Measuring { .. }
             | Situation::Reverting { .. }
             | Situation::Waiting { .. }
-            | Situation::Merging
+            | Situation::Merging { .. }
             | Situation::Discarding
             | Situation::Ended(_) => {}
         }
     }
 
     fn roll_back(&mut self, to: &str) -> Option<()> {
-        if matches!(self.situation, Situation::Ended(_) | Situation::Merging | Situation::Discarding) {
+        if matches!(self.situation, Situation::Ended(_) | Situation::Merging { .. } | Situation::Discarding) {
             return None;
         }
         let index = self.trail.iter().position(|waypoint| waypoint.progress.head.commit == to)?;
@@ -437,10 +464,10 @@ impl State {
         Some(())
     }
 
-    fn decide(&mut self, decision: Choice) -> Option<()> {
+    fn decide(&mut self, decision: Choice, manner: Manner) -> Option<()> {
         self.situation = match (decision, &self.situation) {
-            (Choice::Approve, Situation::Waiting { .. }) => Situation::Merging,
-            (Choice::Abort, Situation::Ended(_) | Situation::Merging) | (Choice::Approve, _) => return None,
+            (Choice::Approve, Situation::Waiting { .. }) => Situation::Merging { manner },
+            (Choice::Abort, Situation::Ended(_) | Situation::Merging { .. }) | (Choice::Approve, _) => return None,
             (Choice::Abort, _) => Situation::Discarding,
         };
         self.left = None;
@@ -466,11 +493,15 @@ impl State {
         if self.left.is_some() || self.needs_worktree() {
             return None;
         }
-        let situation = std::mem::replace(&mut self.situation, Situation::Merging);
+        let situation = std::mem::replace(&mut self.situation, Situation::Discarding);
         self.situation = match (situation, event) {
-            (Situation::Measuring { then }, Event::Measured { report, usable, lint, .. }) => {
+            (Situation::Measuring { then }, Event::Measured { report, usable, lint, failing, .. }) => {
                 self.lint_before.clone_from(lint);
                 self.progress.accepted = Some(report.clone());
+                // A note of another program does not say which tests GREEN owes: those that fail.
+                if then == Phase::Green && self.progress.targets.is_empty() {
+                    self.progress.targets.clone_from(failing);
+                }
                 if *usable {
                     // Where a run was adopted is a place to go back to; where one starts is the user's.
                     if self.progress.handoff.is_some() {
@@ -486,10 +517,10 @@ impl State {
             (Situation::Reverting { phase, attempt, trouble, stage }, event) => {
                 self.revert(phase, attempt, trouble, stage, event)?
             }
-            (Situation::Merging, Event::Merged { commit }) => {
+            (Situation::Merging { .. }, Event::Merged { commit }) => {
                 Situation::Ended(Ending::Merged { commit: commit.clone() })
             }
-            (Situation::Merging, Event::MergeBlocked { trouble }) => {
+            (Situation::Merging { .. }, Event::MergeBlocked { trouble }) => {
                 Situation::Waiting { trouble: Some(trouble.clone()) }
             }
             (Situation::Discarding, Event::Discarded { .. }) => Situation::Ended(Ending::Aborted),
@@ -508,7 +539,7 @@ impl Situation {
             Situation::Reverting { .. } => "reverting",
             Situation::Halted { .. } => "halted",
             Situation::Waiting { .. } => "waiting",
-            Situation::Merging => "merging",
+            Situation::Merging { .. } => "merging",
             Situation::Discarding => "discarding",
             Situation::Ended(_) => "ended",
         }

@@ -1,8 +1,8 @@
 //! What to do next: a function of the state alone. The engine performs the step and records what came of it.
 
-use crate::agent::{Assignment, Strategy};
+use crate::agent::{Assignment, Strategy, Trouble};
 use crate::brief::{Kind, headline};
-use crate::event::Outcome;
+use crate::event::{Manner, Outcome};
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
@@ -53,6 +53,7 @@ pub enum Step {
     },
     Merge {
         message: String,
+        manner: Manner,
     },
     Discard,
     /// Remove the worktree and stop.
@@ -73,12 +74,12 @@ pub fn next(state: &State) -> Step {
     }
     match &state.situation {
         Situation::Unmeasurable { trouble, .. } => leave(Outcome::BaselineUnusable { trouble: trouble.clone() }),
-        Situation::Halted { phase, trouble, .. } => leave(Outcome::GaveUp { phase: *phase, trouble: trouble.clone() }),
+        Situation::Halted { phase, trouble, .. } => leave(halted(state, *phase, trouble)),
         Situation::Waiting { trouble: None } => leave(Outcome::Waiting),
         Situation::Waiting { trouble: Some(trouble) } => leave(Outcome::MergeBlocked { trouble: trouble.clone() }),
         Situation::Ended(Ending::Merged { .. }) => leave(Outcome::Merged),
         Situation::Ended(Ending::Aborted) => leave(Outcome::Aborted),
-        Situation::Merging => Step::Merge { message: merge_message(state) },
+        Situation::Merging { manner } => Step::Merge { message: merge_message(state), manner: *manner },
         Situation::Discarding => Step::Discard,
         Situation::Measuring { .. } => Step::Measure,
         Situation::Working { phase, attempt, stage } => work(state, *phase, attempt, stage),
@@ -162,6 +163,18 @@ fn leave(outcome: Outcome) -> Step {
     Step::Leave { outcome }
 }
 
+/// A planner that ends the run before any cycle was accepted has developed nothing, whatever its list says.
+fn halted(state: &State, phase: Phase, trouble: &Trouble) -> Outcome {
+    let ended = [Code::PlanUnfinished, Code::PlanNoList].iter().any(|code| code.as_str() == trouble.kind);
+    let trouble = trouble.clone();
+    match phase {
+        Phase::Plan if ended && state.progress.completed.is_empty() => Outcome::NothingDeveloped { trouble },
+        Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => {
+            Outcome::GaveUp { phase, trouble }
+        }
+    }
+}
+
 /// Budgets are checked before the call that would spend them.
 fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
     let policy = &state.run.policy;
@@ -185,6 +198,7 @@ fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
         completed: progress.completed.clone(),
         pending: progress.pending.clone(),
         trouble: attempt.trouble.clone(),
+        remarks: if phase == Phase::Plan { progress.remarks.clone() } else { Vec::new() },
         diagnosis: attempt.diagnosis.clone(),
         strategy: state.run.brief.execution.as_ref().map_or(Strategy::New, |execution| execution.session(role)),
     };
@@ -251,7 +265,7 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         | Situation::Reverting { .. }
         | Situation::Halted { .. }
         | Situation::Waiting { .. }
-        | Situation::Merging
+        | Situation::Merging { .. }
         | Situation::Discarding
         | Situation::Ended(_) => phase,
     };
@@ -263,6 +277,8 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         current_test: progress.current.clone(),
         completed_tests: progress.completed.clone(),
         pending_tests: progress.pending.clone(),
+        removed_tests: progress.removed.clone(),
+        tests_written: progress.written,
         test_result: match phase {
             Phase::Plan | Phase::Complete => None,
             Phase::Red => Some(TestResult::Fail),

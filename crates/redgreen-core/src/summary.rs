@@ -5,13 +5,17 @@ use crate::brief::{Brief, Door};
 use crate::event::Outcome;
 use crate::phase::Phase;
 use crate::state::State;
+use crate::tally::Tally;
 use crate::text::{on_one_line, visible};
 
 /// What was seen on the way, as far as it was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
+    /// Of the last cycle that has one.
     pub red: Option<Red>,
     pub green: Option<Green>,
+    /// The test files of every accepted RED.
+    pub test_files: Vec<String>,
     /// Files the branch changed, and how: `added`, `modified`, `deleted`.
     pub files: Vec<(String, &'static str)>,
     /// Where artifacts are, for a person to look.
@@ -38,8 +42,15 @@ impl Seen {
         format!("{actual} (target: {target})")
     }
 
-    fn iterations(&self) -> u32 {
-        self.green.as_ref().map_or(0, |green| green.iterations)
+    /// Files of tests, each once, in the order of the cycles.
+    fn test_files(&self) -> String {
+        let mut files: Vec<&str> = Vec::new();
+        for path in self.test_files.iter().map(String::as_str) {
+            if !files.contains(&path) {
+                files.push(path);
+            }
+        }
+        if files.is_empty() { "none".to_owned() } else { files.join(", ") }
     }
 }
 
@@ -54,13 +65,14 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
     let name = if brief.id.is_empty() { state.run.id.as_str() } else { brief.id.as_str() };
     let limit = state.run.policy.iterations_max;
     let red = seen.red.as_ref();
-    let written = red.map_or(0, |red| red.test_count);
+    let tally = Tally::of(state);
+    // A RED that was not accepted has written tests, too; a single one is all there is then.
+    let written = if tally.written == 0 { red.map_or(0, |red| red.test_count) } else { tally.written };
     let asked = match (brief.door, brief.test_count) {
         (Door::Task, Some(count)) => count.to_string(),
         (Door::Spec | Door::Task, _) => format!("at least {}", brief.test_cases.len()),
         (Door::Request | Door::Design, _) => "one in each cycle".to_owned(),
     };
-    let files = red.map(|red| red.test_files.iter().map(|file| file.path.clone()).collect::<Vec<_>>().join(", "));
     let initial = red.map_or_else(
         || "RED was not reached".to_owned(),
         |red| match red.unexpected_passes.len() {
@@ -76,7 +88,7 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
          - Initial Result: {initial}\n\n\
          ### Green Phase: Implement to Pass Tests\n\
          - Implementation Scope: {}\n\
-         - Test-Fix Iterations: {}/{limit}\n\
+         - Test-Fix Iterations: {}\n\
          - Final Test Results: {}\n\
          - Coverage: {}\n\
          - Iteration Details: See green-fix-iteration-*.md\n\n\
@@ -85,9 +97,9 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
          - Final Test Results: {}\n\n\
          ## Implementation Summary\n\n### Files Modified\n",
         on_one_line(name),
-        on_one_line(&files.filter(|files| !files.is_empty()).unwrap_or_else(|| "none".to_owned())),
+        on_one_line(&seen.test_files()),
         on_one_line(&scope(brief)),
-        seen.iterations(),
+        iterations(&tally, seen, limit),
         seen.tests_line(),
         seen.coverage_line(brief),
         if is_complete(outcome) { "All tests still passing" } else { "not reached" },
@@ -98,6 +110,12 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
     }
     if seen.files.is_empty() {
         text.push_str("- none\n");
+    }
+    if !tally.removed.is_empty() {
+        text.push_str("\n### Dropped From the List\n");
+        for item in &tally.removed {
+            text.push_str(&format!("- {item}\n"));
+        }
     }
     if !brief.components.is_empty() {
         text.push_str("\n### Content Added\n");
@@ -116,7 +134,7 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
     }
     let status = match outcome {
         outcome if is_complete(outcome) => "Complete (TDD Compliant)",
-        Some(Outcome::GaveUp { .. } | Outcome::Aborted) => "Failed",
+        Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. } | Outcome::Aborted) => "Failed",
         _ => "Blocked",
     };
     text.push_str(&format!("\n## Status: {status}\n"));
@@ -133,16 +151,16 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
             let files: Vec<&str> = seen.files.iter().map(|(path, _)| path.as_str()).collect();
             format!(
                 "## TASK COMPLETE\n\nTDD cycle completed: Red → Green → Refactor\nTest results: {}\nCoverage: {}\n\
-                 Green phase iterations: {}/{limit}\nFiles modified: {}\n",
+                 Green phase iterations: {}\nFiles modified: {}\n",
                 seen.tests_line(),
                 seen.coverage_line(brief),
-                seen.iterations(),
+                iterations(&Tally::of(state), seen, limit),
                 on_one_line(&files.join(", "))
             )
         }
         Outcome::GaveUp { phase, trouble } => {
             let reason = match phase {
-                Phase::Green if seen.iterations() >= limit => {
+                Phase::Green if seen.green.as_ref().is_some_and(|green| green.iterations >= limit) => {
                     format!("Max iterations ({limit}) reached without passing tests")
                 }
                 Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => first(&trouble.message),
@@ -156,6 +174,12 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
                 state.progress.cycle
             )
         }
+        Outcome::NothingDeveloped { trouble } => format!(
+            "## TASK FAILED\n\n**Phase:** Plan\n**Reason:** nothing was developed: {}\n\
+             **Action:** Nothing was merged\n**Diagnostics:** See {}\n",
+            first(&trouble.message),
+            seen.folder
+        ),
         Outcome::Aborted => format!(
             "## TASK FAILED\n\n**Phase:** {phase}\n**Reason:** a human aborted the run\n\
              **Action:** Nothing was merged\n**Diagnostics:** See {}\n",
@@ -175,6 +199,7 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
         }
         Outcome::BudgetSpent { what } => blocked(what, "a larger budget, then resume", phase, state),
         Outcome::Interrupted => blocked("it was interrupted", "resume", phase, state),
+        Outcome::RolledBack { to } => blocked(&format!("it was rolled back to {to}"), "resume", phase, state),
     }
 }
 
@@ -187,6 +212,17 @@ fn blocked(blocker: &str, need: &str, phase: &str, state: &State) -> String {
         state.run.id,
         phase.to_lowercase()
     )
+}
+
+/// The limit holds for each cycle, so the longest one is what it is compared with.
+fn iterations(tally: &Tally, seen: &Seen, limit: u32) -> String {
+    match tally.cycles {
+        0 | 1 => {
+            let under_way = seen.green.as_ref().map_or(0, |green| green.iterations);
+            format!("{}/{limit}", tally.iterations_most.max(under_way))
+        }
+        cycles => format!("{} in {cycles} cycles, at most {}/{limit} in one", tally.iterations, tally.iterations_most),
+    }
 }
 
 fn scope(brief: &Brief) -> String {

@@ -1,10 +1,18 @@
 //! `test-list.md`: markdown checkboxes, one test each; and the planner's answer, which picks the next one.
+//!
+//! The engine owns the boxes. A box is ticked when a cycle of this run was accepted for it, and for no other reason: what
+//! an agent leaves in the file is read for its open items only, and written again with the engine's own ticks (`own`).
+
+mod line;
+
+use std::collections::BTreeSet;
+use std::fmt;
 
 use serde::Deserialize;
 
 use crate::agent::last_object;
 use crate::brief::TestCase;
-use crate::verdict::{Code, Reason, Verdict};
+use crate::verdict::{Code, Decision, Reason, Verdict};
 
 /// Where the list lives, from the project's root.
 pub const FILE: &str = "test-list.md";
@@ -18,9 +26,39 @@ pub struct TestList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub description: String,
+    /// The file says that it is done; whether that is so, the engine knows.
     pub done: bool,
-    /// Where its line starts, counted from 0.
+    /// Its line, counted from 0.
     line: usize,
+}
+
+/// What the engine knows of the list, whatever the file says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// Items whose cycle was accepted in this run, oldest first.
+    pub completed: &'a [String],
+    /// Items that were open when planning was accepted last.
+    pub pending: &'a [String],
+}
+
+/// The list with the engine's own ticks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owned {
+    /// What the file has to hold; empty when there is no list yet.
+    pub text: String,
+    /// What was put right in the agent's version.
+    pub undone: Vec<Undone>,
+}
+
+/// Something an agent did to the list that only an accepted cycle can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// It ticked an item that no accepted cycle stands for.
+    Ticked(String),
+    /// It took away an item, or the tick of an item, that is done.
+    Hidden(String),
+    /// It removed the whole file, or put something in its place that cannot be read.
+    Deleted,
 }
 
 /// What planning came to.
@@ -29,24 +67,20 @@ pub struct Planned {
     pub verdict: Verdict,
     /// The test to write next; `None` when everything is done or the plan was refused.
     pub next: Option<TestCase>,
-    pub completed: Vec<String>,
     pub pending: Vec<String>,
+    /// Items that were open before and are not in the list any more.
+    pub removed: Vec<String>,
 }
 
 impl TestList {
     /// Reads the checkboxes; everything else in the file is prose. Boxes inside code fences are examples, not tests.
     pub fn parse(text: &str) -> Self {
-        let mut items = Vec::new();
-        let mut fenced = false;
-        for (line, content) in text.lines().enumerate() {
-            let content = content.trim();
-            if content.starts_with("```") || content.starts_with("~~~") {
-                fenced = !fenced;
-            } else if !fenced && let Some((done, description)) = checkbox(content) {
-                items.push(Item { description: description.to_owned(), done, line });
-            }
-        }
-        Self { items }
+        let item = |(line, written): (usize, line::Written<'_>)| Item {
+            description: written.description.to_owned(),
+            done: written.ticked,
+            line,
+        };
+        Self { items: items(text).into_iter().map(item).collect() }
     }
 
     pub fn completed(&self) -> Vec<String> {
@@ -87,30 +121,137 @@ fn has_word(text: &str, word: &str) -> bool {
     text.split(' ').any(|other| other == word)
 }
 
-/// The text with that item ticked; unchanged when it is ticked already or not there.
-pub fn tick(text: &str, description: &str) -> String {
-    let list = TestList::parse(text);
-    let Some(item) = list.exact(&plain(description)).filter(|item| !item.done) else { return text.to_owned() };
-    let mut ticked = String::with_capacity(text.len());
+/// The list as the engine writes it: the agent's words and order, its open items, and a tick for each item that an
+/// accepted cycle of this run stands for. `text` is `None` when there is no file that can be read.
+pub fn own(text: Option<&str>, known: Known<'_>) -> Owned {
+    let Some(text) = text else {
+        let undone = if known.is_empty() { Vec::new() } else { vec![Undone::Deleted] };
+        return Owned { text: known.lines("\n"), undone };
+    };
+    let mut undone = Vec::new();
+    let written = items(text);
+    let ticks = Ticks::new(&written, known.completed);
+    let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let missing: String = ticks.missing.iter().map(|done| format!("- [x] {done}{ending}")).collect();
+    undone.extend(ticks.missing.iter().map(|done| Undone::Hidden((*done).clone())));
+    let mut owned = String::with_capacity(text.len() + missing.len());
+    // Items that were taken away come back before the first one; a code fence must not swallow them.
+    let first = written.first().map_or(0, |(number, _)| *number);
+    let mut rest = written.iter().peekable();
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        if number == item.line {
-            ticked.push_str(&line.replacen("[ ]", "[x]", 1));
-        } else {
-            ticked.push_str(line);
+        if number == first {
+            owned.push_str(&missing);
+        }
+        let Some((_, item)) = rest.next_if(|(at, _)| *at == number) else {
+            owned.push_str(line);
+            continue;
+        };
+        let done = ticks.done.contains(&number);
+        match (item.ticked, done) {
+            (true, false) => undone.push(Undone::Ticked(item.description.to_owned())),
+            (false, true) => undone.push(Undone::Hidden(item.description.to_owned())),
+            (true, true) | (false, false) => {}
+        }
+        owned.push_str(&rendered(line, item, done));
+    }
+    if text.is_empty() {
+        owned.push_str(&missing);
+    }
+    Owned { text: owned, undone }
+}
+
+/// Which of the written items are done, and what is done and not written.
+struct Ticks<'a> {
+    /// Lines of items.
+    done: BTreeSet<usize>,
+    missing: Vec<&'a String>,
+}
+
+impl<'a> Ticks<'a> {
+    /// Of two items with the same words, the one that is ticked is the one that was done.
+    fn new(written: &[(usize, line::Written<'_>)], completed: &'a [String]) -> Self {
+        let mut done = BTreeSet::new();
+        let mut missing = Vec::new();
+        for wanted in completed {
+            let words = plain(wanted);
+            let same = || {
+                let fits = |(number, item): &&(usize, line::Written<'_>)| {
+                    !done.contains(number) && plain(item.description) == words
+                };
+                written.iter().filter(fits)
+            };
+            let found = same().find(|(_, item)| item.ticked).or_else(|| same().next()).map(|(number, _)| *number);
+            match found {
+                Some(number) => drop(done.insert(number)),
+                None => missing.push(wanted),
+            }
+        }
+        Self { done, missing }
+    }
+}
+
+impl Known<'_> {
+    fn is_empty(self) -> bool {
+        self.completed.is_empty() && self.pending.is_empty()
+    }
+
+    /// The list from nothing but what the engine knows.
+    fn lines(self, ending: &str) -> String {
+        let done = self.completed.iter().map(|item| format!("- [x] {item}{ending}"));
+        done.chain(self.pending.iter().map(|item| format!("- [ ] {item}{ending}"))).collect()
+    }
+}
+
+impl fmt::Display for Undone {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Undone::Ticked(item) => {
+                write!(out, "unticked {item:?}: no accepted cycle of this run developed it")
+            }
+            Undone::Hidden(item) => write!(out, "ticked {item:?} again: its cycle was accepted"),
+            Undone::Deleted => write!(out, "wrote {FILE} again: it was removed or could not be read"),
         }
     }
-    ticked
+}
+
+/// The items of a text, each with its line.
+fn items(text: &str) -> Vec<(usize, line::Written<'_>)> {
+    let mut items = Vec::new();
+    let mut fenced = false;
+    for (number, content) in text.lines().enumerate() {
+        let start = content.trim_start();
+        let is_fence = start.starts_with("```") || (start.starts_with("~~~") && !start.starts_with("~~~~"));
+        if is_fence {
+            fenced = !fenced;
+        } else if !fenced && let Some(written) = line::read(content) {
+            items.push((number, written));
+        }
+    }
+    items
+}
+
+/// The item's line with the engine's mark; what is no plain markdown box becomes one.
+fn rendered(line: &str, item: &line::Written<'_>, done: bool) -> String {
+    let mark = if done { "[x]" } else { "[ ]" };
+    let content = line.trim_end_matches(['\n', '\r']);
+    let ending = line.get(content.len()..).unwrap_or_default();
+    let indent = content.get(..content.len() - content.trim_start().len()).unwrap_or_default();
+    match item.lead {
+        Some(lead) => format!("{lead}{mark} {}{ending}", item.description),
+        None => format!("{indent}- {mark} {}{ending}", item.description),
+    }
 }
 
 /// Rules on what the planner did: `text` is the list as it left it, `answer` what it said, `strays` the other paths it
-/// changed.
-pub fn judge(answer: &str, text: Option<&str>, strays: &[String]) -> Planned {
-    let list = text.map(TestList::parse).unwrap_or_default();
+/// changed. Ticks in the text count for nothing: only what `known` says is done is done.
+pub fn judge(answer: &str, text: Option<&str>, known: Known<'_>, strays: &[String]) -> Planned {
+    let list = TestList::parse(&own(text, known).text);
+    let open = list.pending();
     let mut planned = Planned {
         verdict: Verdict::refused(Vec::new()),
         next: None,
-        completed: list.completed(),
-        pending: list.pending(),
+        removed: removed(known.pending, &open),
+        pending: open,
     };
     let mut reasons: Vec<Reason> = strays
         .iter()
@@ -132,6 +273,33 @@ pub fn judge(answer: &str, text: Option<&str>, strays: &[String]) -> Planned {
         }
     }
     planned
+}
+
+/// Adds what the engine put right in the list, and what the planner dropped from it: told to the next try where the
+/// plan was refused, and to everybody where it was accepted.
+pub fn remark(planned: &mut Planned, remarks: &[String]) {
+    let verdict = &mut planned.verdict;
+    if verdict.decision == Decision::Refused {
+        verdict.reasons.extend(remarks.iter().map(|remark| Reason::new(Code::PlanTicked, remark)));
+        return;
+    }
+    verdict.notes.extend(remarks.iter().cloned());
+    if !planned.removed.is_empty() {
+        verdict.notes.push(format!("dropped from the list: {}", planned.removed.join("; ")));
+    }
+}
+
+/// What was open before and is not now. Items with the same words are counted, not only named.
+fn removed(before: &[String], now: &[String]) -> Vec<String> {
+    let mut left: Vec<String> = now.iter().map(|item| plain(item)).collect();
+    let is_gone = |item: &&String| match left.iter().position(|known| *known == plain(item)) {
+        Some(index) => {
+            left.swap_remove(index);
+            false
+        }
+        None => true,
+    };
+    before.iter().filter(is_gone).cloned().collect()
 }
 
 /// Whether the planner named a test, or said that none is left.
@@ -185,20 +353,6 @@ fn parse_answer(answer: &str) -> Option<Option<TestCase>> {
         Option::deserialize(input)
     }
     last_object::<Answer>(answer).map(|answer| answer.current_test)
-}
-
-fn checkbox(line: &str) -> Option<(bool, &str)> {
-    let rest = line.strip_prefix(['-', '*', '+']).or_else(|| {
-        let digits = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
-        (digits.len() < line.len()).then(|| digits.strip_prefix(['.', ')'])).flatten()
-    })?;
-    let rest = rest.trim_start();
-    let (done, rest) = match rest.strip_prefix("[ ]") {
-        Some(rest) => (false, rest),
-        None => (true, rest.strip_prefix("[x]").or_else(|| rest.strip_prefix("[X]"))?),
-    };
-    let description = rest.trim();
-    (!description.is_empty()).then_some((done, description))
 }
 
 /// The words without case, markdown emphasis, surrounding punctuation and double spaces.

@@ -136,6 +136,8 @@ vocabulary! {
         "the test the planner named is not an open item of test-list.md" "name an open item of the list, word for word";
     PlanUnfinished "plan.unfinished" Plan
         "the planner says nothing is left, but boxes of test-list.md are open" "name one of the open items";
+    PlanTicked "plan.ticked" Plan
+        "the planner changed boxes that only an accepted cycle changes" "leave the boxes alone; drop an item that is not needed";
     PlanTouchesCode "plan.touches_code" Plan
         "planning changed something other than the list and documentation" "change test-list.md only";
 

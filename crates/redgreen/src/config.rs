@@ -45,6 +45,7 @@ pub struct File {
     pub budget: Budgets,
     pub worktree: Worktree,
     pub lint: Lint,
+    pub plan: Plan,
     pub test: Test,
     pub agent: AgentChoice,
     pub agents: Agents,
@@ -71,6 +72,14 @@ pub struct Budgets {
     pub usd: Option<f64>,
     /// Seconds at work.
     pub seconds: Option<f64>,
+}
+
+/// What becomes of `test-list.md`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Plan {
+    /// The list is merged with the rest of the run; otherwise it stays in the run's commits.
+    pub keep: bool,
 }
 
 /// What a fresh worktree needs before tests can run in it.

@@ -5,6 +5,7 @@
 mod batching;
 mod judging;
 mod landing;
+mod list;
 mod outfitting;
 mod refs;
 mod stale;
@@ -163,7 +164,7 @@ impl<'a> Engine<'a> {
                 self.project.git.notes().write(commit, &handoff.render())?;
                 Ok(Event::Noted { commit: commit.clone(), handoff: handoff.clone() })
             }
-            Step::Merge { message } => self.merge(message),
+            Step::Merge { message, manner } => self.merge(message, *manner),
             Step::Discard => self.discard(),
             Step::Leave { outcome } => self.leave(outcome),
             Step::Stop => anyhow::bail!("there is nothing to perform"),
@@ -208,7 +209,7 @@ impl Project {
 pub fn not_ready(state: &State) -> Option<Failure> {
     let id = &state.run.id;
     match &state.situation {
-        Situation::Waiting { .. } | Situation::Merging => None,
+        Situation::Waiting { .. } | Situation::Merging { .. } => None,
         Situation::Ended(_) => Some(Failure::usage(format!("run {id} is over")).next("redgreen history")),
         Situation::Discarding => {
             Some(Failure::usage(format!("run {id} is being aborted")).next(format!("redgreen abort {id}")))

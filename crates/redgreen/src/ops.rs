@@ -83,11 +83,13 @@ impl Stopped {
 pub fn exit_code(outcome: &Outcome) -> Code {
     match outcome {
         Outcome::Merged => Code::Done,
-        Outcome::Aborted | Outcome::GaveUp { .. } => Code::No,
+        Outcome::Aborted | Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. } => Code::No,
         Outcome::Waiting | Outcome::MergeBlocked { .. } | Outcome::Undecided { .. } => Code::Human,
         Outcome::AgentUnusable { .. } | Outcome::BaselineUnusable { .. } => Code::Environment,
         Outcome::BudgetSpent { .. } => Code::Budget,
         Outcome::Interrupted => Code::Interrupted,
+        // Asked to go back, it went back.
+        Outcome::RolledBack { .. } => Code::Done,
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) fn assignment(role: Role) -> Assignment {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        remarks: Vec::new(),
         strategy: crate::agent::Strategy::New,
     }
 }

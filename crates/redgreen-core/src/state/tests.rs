@@ -48,7 +48,7 @@ fn prepared() -> Event {
 }
 
 fn measured(usable: bool) -> Event {
-    Event::Measured { report: kept(), usable, lint: Vec::new(), took_ms: 0 }
+    Event::Measured { report: kept(), usable, lint: Vec::new(), failing: Vec::new(), took_ms: 0 }
 }
 
 fn turned(role: Role, turn: Turn, tree: &str) -> Event {
@@ -62,6 +62,7 @@ fn turned(role: Role, turn: Turn, tree: &str) -> Event {
         session: None,
         agent: None,
         notices: Vec::new(),
+        list: Vec::new(),
     }
 }
 
@@ -75,7 +76,7 @@ fn failed(failure: Failure) -> Turn {
 
 fn judged(phase: Phase, verdict: Verdict, planned: Option<Planning>) -> Event {
     let report = (phase != Phase::Plan).then(kept);
-    Event::Judged { phase, verdict, report, planned, took_ms: 0 }
+    Event::Judged { phase, verdict, report, planned, written: None, took_ms: 0 }
 }
 
 fn refused(code: Code, standing: Option<Standing>) -> Verdict {
@@ -93,7 +94,8 @@ fn planning(next: Option<&str>) -> Planning {
         test_file: "tests/roman.rs".to_owned(),
         impl_file: "src/lib.rs".to_owned(),
     };
-    Planning { next: next.map(test), completed: Vec::new(), pending: next.into_iter().map(str::to_owned).collect() }
+    let pending = next.into_iter().map(str::to_owned).collect();
+    Planning { next: next.map(test), completed: Vec::new(), pending, removed: Vec::new() }
 }
 
 fn accepted(phase: Phase) -> Event {
@@ -141,6 +143,8 @@ fn outcome_name(outcome: &Outcome) -> &'static str {
         Outcome::Waiting => "waiting",
         Outcome::MergeBlocked { .. } => "merge-blocked",
         Outcome::GaveUp { .. } => "gave-up",
+        Outcome::NothingDeveloped { .. } => "nothing-developed",
+        Outcome::RolledBack { .. } => "rolled-back",
         Outcome::Undecided { .. } => "undecided",
         Outcome::AgentUnusable { .. } => "agent-unusable",
         Outcome::BaselineUnusable { .. } => "baseline-unusable",

@@ -19,16 +19,18 @@ impl State {
     ) -> Option<Situation> {
         let stage = match (stage, event) {
             (Stage::Pausing { .. }, Event::Paused) => Stage::Asking,
-            (Stage::Asking, Event::Turned { role, turn, tree, .. }) if *role == attempt.role(phase) => match turn {
+            (Stage::Asking, Event::Turned { role, turn, tree, list, .. }) if *role == attempt.role(phase) => match turn
+            {
                 Turn::Done { answer } => {
                     attempt.tree.clone_from(tree);
+                    attempt.list.clone_from(list);
                     Stage::Judging { answer: answer.clone() }
                 }
                 Turn::Failed { failure, message } => {
                     return Some(self.agent_failed(phase, attempt, *failure, message, tree, at));
                 }
             },
-            (Stage::Judging { answer }, Event::Judged { phase: judged, verdict, report, planned, .. })
+            (Stage::Judging { answer }, Event::Judged { phase: judged, verdict, report, planned, written, .. })
                 if *judged == phase =>
             {
                 let acceptance = Acceptance {
@@ -36,6 +38,7 @@ impl State {
                     verdict: verdict.clone(),
                     report: report.clone(),
                     planning: planned.clone(),
+                    written: *written,
                     at,
                 };
                 match verdict.decision {
@@ -75,7 +78,7 @@ impl State {
             }
             (Stage::Recording, Event::Recorded { .. }) => Stage::Asking,
             (Stage::Committing { acceptance }, Event::Committed { mark }) => {
-                let next = self.settle(phase, &acceptance, mark);
+                let next = self.settle(phase, &attempt, &acceptance, mark);
                 attempt.tree.clone_from(&mark.tree);
                 Stage::Noting { acceptance, next }
             }
@@ -96,7 +99,7 @@ impl State {
     }
 
     /// Takes an accepted commit into the progress; says which phase is next.
-    pub(super) fn settle(&mut self, phase: Phase, acceptance: &Acceptance, mark: &Mark) -> Phase {
+    pub(super) fn settle(&mut self, phase: Phase, attempt: &Attempt, acceptance: &Acceptance, mark: &Mark) -> Phase {
         let progress = &mut self.progress;
         progress.head = mark.clone();
         if let Some(report) = &acceptance.report {
@@ -105,17 +108,26 @@ impl State {
         match phase {
             Phase::Plan => {
                 if let Some(planning) = &acceptance.planning {
+                    // What the planner says is done is not asked: accepted cycles alone complete an item.
                     progress.current.clone_from(&planning.next);
-                    progress.completed.clone_from(&planning.completed);
                     progress.pending.clone_from(&planning.pending);
+                    progress.removed.extend(planning.removed.iter().cloned());
+                    progress.removed.retain(|item| !planning.pending.contains(item));
                 }
+                progress.remarks.clone_from(&attempt.list);
                 if progress.current.is_some() { Phase::Red } else { Phase::Complete }
             }
             Phase::Red => {
                 progress.targets.clone_from(&acceptance.verdict.targets);
+                // Journals of earlier versions do not say how many; each new failure is one at least.
+                let failing = u64::try_from(acceptance.verdict.targets.len()).unwrap_or(u64::MAX);
+                progress.written = progress.written.saturating_add(acceptance.written.unwrap_or(failing));
                 Phase::Green
             }
-            Phase::Green => Phase::Refactor,
+            Phase::Green => {
+                progress.iterations.push(attempt.iteration + 1);
+                Phase::Refactor
+            }
             Phase::Refactor | Phase::Complete if self.run.brief.batch().is_some() => {
                 progress.completed = self.run.brief.case_names();
                 progress.pending.clear();
@@ -125,7 +137,10 @@ impl State {
             Phase::Refactor | Phase::Complete => {
                 if let Some(current) = &progress.current {
                     progress.completed.push(current.description.clone());
-                    progress.pending.retain(|pending| *pending != current.description);
+                    // Of two items with the same words, one cycle is about one of them.
+                    if let Some(index) = progress.pending.iter().position(|item| *item == current.description) {
+                        progress.pending.remove(index);
+                    }
                 }
                 progress.targets.clear();
                 Phase::Plan

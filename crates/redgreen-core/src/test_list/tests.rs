@@ -1,13 +1,17 @@
 //! Rows for the list and for what a planner may say.
 
 use super::*;
-use crate::verdict::Decision;
 
 const LIST: &str = "# Roman numerals\n\n- [x] 1 is I\n- [ ] 4 is IV\n* [ ] `9` is **IX**\n1. [X] zero is refused\n\
                     ```\n- [ ] an example\n```\n- [] not a box\n- plain\n";
 
 fn answer(description: &str) -> String {
     format!(r#"{{"currentTest": {{"description": "{description}", "testFile": "t.py", "implFile": "r.py"}}}}"#)
+}
+
+/// What is done in `LIST`.
+fn done() -> Vec<String> {
+    vec!["1 is I".to_owned(), "zero is refused".to_owned()]
 }
 
 #[test]
@@ -18,18 +22,116 @@ fn boxes_are_read_and_prose_is_not() {
     assert_eq!(TestList::parse(&LIST.replace('\n', "\r\n")), list);
 }
 
+/// The engine's ticks on a text.
+fn ticked(text: &str, completed: &[&str]) -> String {
+    let completed: Vec<String> = completed.iter().map(|&item| item.to_owned()).collect();
+    own(Some(text), Known { completed: &completed, pending: &[] }).text
+}
+
 #[test]
 fn ticking_changes_one_box_and_nothing_else() {
-    let ticked = tick(LIST, "4 is iv.");
-    assert_eq!(ticked, LIST.replace("- [ ] 4 is IV", "- [x] 4 is IV"));
-    assert_eq!(tick(&ticked, "4 is IV"), ticked, "ticking twice is ticking once");
-    assert_eq!(tick(LIST, "no such test"), LIST);
-    assert_eq!(tick("- [ ] a\r\n- [ ] b", "b"), "- [ ] a\r\n- [x] b");
-    assert_eq!(tick("- [ ] about [ ] boxes", "about [ ] boxes"), "- [x] about [ ] boxes");
+    let list = LIST.replace("[x]", "[ ]").replace("[X]", "[ ]");
+    let once = ticked(&list, &["4 is iv."]);
+    assert_eq!(once, list.replace("- [ ] 4 is IV", "- [x] 4 is IV"));
+    assert_eq!(ticked(&once, &["4 is IV"]), once, "ticking twice is ticking once");
+    assert_eq!(ticked(&list, &[]), list);
+    assert_eq!(ticked("- [ ] a\r\n- [ ] b", &["b"]), "- [ ] a\r\n- [x] b");
+    assert_eq!(ticked("- [ ] about [ ] boxes", &["about [ ] boxes"]), "- [x] about [ ] boxes");
+}
+
+/// Every way to write that an item is done, and the item it is about.
+const CLAIMS: &[&str] = &[
+    "- [x] adds",
+    "- [X] adds",
+    "* [x] adds",
+    "+ [x] adds",
+    "1. [x] adds",
+    "2) [X] adds",
+    "  - [x] adds",
+    "\t* [ x ] adds",
+    "> - [x] adds",
+    "- [✓] adds",
+    "- [✔️] adds",
+    "- [✅] adds",
+    "- [v] adds",
+    "- [-] adds",
+    "- [~] adds",
+    "- [done] adds",
+    "-[x] adds",
+    "- [ ] ~~adds~~",
+    "- ~~[ ] adds~~",
+    "~~- [ ] adds~~",
+    "- ~~adds~~",
+    "- [ ] <del>adds</del>",
+    "- ✅ adds",
+    "- ☑ adds",
+    "<li><input type=\"checkbox\" checked> adds</li>",
+    "- <input checked disabled type=checkbox> adds",
+    "<input type='checkbox' checked='checked'/> adds",
+];
+
+#[test]
+fn a_tick_in_any_syntax_is_undone_unless_a_cycle_was_accepted() {
+    for claim in CLAIMS {
+        let text = format!("# List\n\n{claim}\n- [ ] other\n");
+        let owned = own(Some(&text), Known::default());
+        assert_eq!(TestList::parse(&owned.text).pending(), ["adds", "other"], "{claim}: {}", owned.text);
+        assert_eq!(TestList::parse(&owned.text).completed(), [] as [&str; 0], "{claim}");
+        assert_eq!(owned.undone, [Undone::Ticked("adds".to_owned())], "{claim}");
+        let done = [String::from("adds")];
+        let owned = own(Some(&text), Known { completed: &done, pending: &[] });
+        assert_eq!(TestList::parse(&owned.text).completed(), ["adds"], "{claim}: {}", owned.text);
+        assert_eq!((owned.text.matches("[x]").count(), owned.undone.len()), (1, 0), "{claim}");
+    }
+}
+
+#[test]
+fn lines_that_only_look_like_boxes_stay_as_they_are() {
+    for line in
+        ["- [] adds", "- [1] a footnote", "- [a] a key", "- [x](link)", "- [x]: link", "- adds", "x", "[x] adds"]
+    {
+        let owned = own(Some(line), Known::default());
+        assert_eq!((owned.text.as_str(), owned.undone.len()), (line, 0));
+    }
+}
+
+#[test]
+fn an_item_that_is_done_cannot_be_taken_away() {
+    let done = ["adds".to_owned()];
+    let pending = ["subtracts".to_owned()];
+    let known = Known { completed: &done, pending: &pending };
+    for (text, expected) in [
+        (Some("# List\n\n- [ ] subtracts\n"), "# List\n\n- [x] adds\n- [ ] subtracts\n"),
+        (Some("- [ ] adds\n- [ ] subtracts\n"), "- [x] adds\n- [ ] subtracts\n"),
+        (Some("- [x] adds two\n"), "- [x] adds\n- [ ] adds two\n"),
+        (Some("- [ ] adds\n- [x] adds\n"), "- [ ] adds\n- [x] adds\n"),
+        (Some("- [x] adds\n- [x] adds\n"), "- [x] adds\n- [ ] adds\n"),
+        (Some("```\n- [x] adds\n"), "- [x] adds\n```\n- [x] adds\n"),
+        (Some(""), "- [x] adds\n"),
+        (Some("no list"), "- [x] adds\nno list"),
+        (None, "- [x] adds\n- [ ] subtracts\n"),
+    ] {
+        let owned = own(text, known);
+        assert_eq!(owned.text, expected, "{text:?}");
+        assert_eq!(own(Some(&owned.text), known).text, expected, "what is right stays: {text:?}");
+        assert_eq!(TestList::parse(&owned.text).completed(), ["adds"], "{text:?}");
+    }
+    assert_eq!(own(None, Known::default()), Owned::default());
+}
+
+#[test]
+fn open_items_that_a_planner_drops_or_rewords_are_recorded() {
+    let pending = ["a".to_owned(), "b".to_owned(), "b".to_owned(), "c".to_owned()];
+    let known = Known { completed: &[], pending: &pending };
+    let planned = judge(&answer("a"), Some("- [ ] A.\n- [ ] b\n- [ ] c and d\n"), known, &[]);
+    assert_eq!(planned.removed, ["b", "c"]);
+    assert_eq!(planned.pending, ["A.", "b", "c and d"]);
 }
 
 #[test]
 fn a_planner_is_understood_however_it_says_it() {
+    let completed = done();
+    let known = Known { completed: &completed, pending: &[] };
     for (said, expected) in [
         (answer("4 is IV"), "4 is IV"),
         (answer("9 is IX"), "`9` is **IX**"),
@@ -38,7 +140,7 @@ fn a_planner_is_understood_however_it_says_it() {
         (format!("Sure!\n```json\n{}\n```\nGood luck.", answer("4 is IV")), "4 is IV"),
         (format!("First {} no, rather {}", answer("9 is IX"), answer("4 is IV")), "4 is IV"),
     ] {
-        let planned = judge(&said, Some(LIST), &[]);
+        let planned = judge(&said, Some(LIST), known, &[]);
         assert_eq!(planned.verdict.decision, Decision::Accepted, "{said}");
         assert_eq!(planned.next.unwrap().description, expected, "{said}");
     }
@@ -46,7 +148,9 @@ fn a_planner_is_understood_however_it_says_it() {
 
 #[test]
 fn a_plan_that_cannot_be_followed_is_refused_with_its_code() {
-    let done = LIST.replace("[ ]", "[x]");
+    let completed = done();
+    let accepted = Known { completed: &completed, pending: &[] };
+    let all_ticked = LIST.replace("[ ]", "[x]");
     let strays = ["src/roman.py".to_owned()];
     for (said, text, strays, code) in [
         ("", Some(LIST), &[][..], "plan.no_answer"),
@@ -62,9 +166,10 @@ fn a_plan_that_cannot_be_followed_is_refused_with_its_code() {
         (r#"{"currentTest": null}"#, Some(LIST), &[], "plan.unfinished"),
         (r#"{"currentTest": null}"#, Some(""), &[], "plan.no_list"),
         (&answer("4 is IV"), Some(LIST), &strays, "plan.touches_code"),
-        (r#"{"currentTest": null}"#, Some(&done), &strays, "plan.touches_code"),
+        (r#"{"currentTest": null}"#, Some(&all_ticked), &strays, "plan.touches_code"),
     ] {
-        let planned = judge(said, text, strays);
+        let known = if code == "plan.no_list" { Known::default() } else { accepted };
+        let planned = judge(said, text, known, strays);
         assert_eq!(planned.verdict.decision, Decision::Refused, "{said} {text:?}");
         assert_eq!(planned.verdict.first().unwrap().code.as_str(), code, "{said} {text:?}");
         assert_eq!(planned.next, None);
@@ -72,17 +177,22 @@ fn a_plan_that_cannot_be_followed_is_refused_with_its_code() {
 }
 
 #[test]
-fn done_needs_both_the_planner_and_every_box() {
-    let planned = judge(r#"{"currentTest": null}"#, Some(&LIST.replace("[ ]", "[x]")), &[]);
-    assert_eq!(planned.verdict.first().unwrap().code, Code::PlanFinished);
-    assert_eq!((planned.next, planned.pending.len()), (None, 0));
+fn done_needs_the_planner_and_an_accepted_cycle_for_every_box() {
+    let null = r#"{"currentTest": null}"#;
+    let all = ["1 is I", "zero is refused", "4 is IV", "9 is IX"].map(str::to_owned);
+    let text = LIST.replace("[ ]", "[x]");
+    for (count, code) in [(4, "plan.finished"), (3, "plan.unfinished"), (0, "plan.unfinished")] {
+        let planned = judge(null, Some(&text), Known { completed: &all[..count], pending: &[] }, &[]);
+        assert_eq!(planned.verdict.first().unwrap().code.as_str(), code, "{count} accepted");
+        assert_eq!((planned.next, planned.pending.len()), (None, 4 - count));
+    }
 }
 
 #[test]
 fn odd_input_is_no_match_and_no_panic() {
     for text in ["[ ]", "- [ ]", "-", "1", "1.", "- [ ] \u{200b}", "- [x", "é [ ] x", "\u{0}\n- [ ] \u{0}"] {
         TestList::parse(text);
-        tick(text, "x");
-        judge(text, Some(text), &[]);
+        own(Some(text), Known { completed: &["x".to_owned()], pending: &[] });
+        judge(text, Some(text), Known::default(), &[]);
     }
 }

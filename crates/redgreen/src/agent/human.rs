@@ -12,7 +12,7 @@ use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Turn};
 use redgreen_core::orders;
 use redgreen_core::phase::Role;
 use redgreen_core::report::Exit;
-use redgreen_core::test_list::{self, TestList};
+use redgreen_core::test_list::{self, Known, TestList};
 use serde_json::json;
 
 use super::{Orders, Taken};
@@ -103,7 +103,10 @@ impl Human {
     /// The next test is the first open box; where a keyboard is there, its files are asked for.
     fn choose(&self, orders: &mut Orders<'_>) -> Result<String> {
         let text = fs::read_to_string(orders.worktree.join(test_list::FILE)).unwrap_or_default();
-        let Some(next) = TestList::parse(&text).pending().into_iter().next() else {
+        let assignment = orders.assignment;
+        let known = Known { completed: &assignment.completed, pending: &assignment.pending };
+        let list = TestList::parse(&test_list::own(Some(&text), known).text);
+        let Some(next) = list.pending().into_iter().next() else {
             return Ok(json!({ "currentTest": null }).to_string());
         };
         let mut ask = |what: &str| -> Result<String> {

@@ -31,18 +31,15 @@ impl Args {
         for entry in &history.handoffs {
             let handoff = &entry.handoff;
             let short = entry.commit.get(..10).unwrap_or(&entry.commit);
-            let result = match (&handoff.error, &handoff.verdict) {
-                (Some(error), _) => format!("error: {}", view::name(error)),
-                (None, Some(ruling)) => view::name(&ruling.codes.join(", ")).into_owned(),
-                (None, None) => String::new(),
-            };
+            let result = handoff.result();
+            let result = view::name(&result);
             // Writing to a String cannot fail.
             writeln!(
                 text,
                 "{short}  {}  {:>3} {:<8}  {:<width$}  {result}",
                 view::date(entry.date),
-                handoff.cycle_number,
-                handoff.phase,
+                handoff.cycle_number(),
+                handoff.phase(),
                 view::name(&entry.subject)
             )
             .ok();

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use redgreen_core::event::Outcome;
+use redgreen_core::event::{Commits, Outcome};
 
 use super::Desk;
 use crate::agent::choice::Choice;
@@ -203,7 +203,7 @@ fn decide(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> 
         Some(answer) => {
             let id = Some(stopped.folder.id.as_str());
             let decided = match answer {
-                Answer::Approve => ops::decide::approve(project, id, &mut desk.watch())?,
+                Answer::Approve => ops::decide::approve(project, id, Commits::Merged, &mut desk.watch())?,
                 Answer::Abort => ops::decide::abort(project, id, &mut desk.watch())?,
             };
             desk.stopped(&decided);

@@ -138,7 +138,7 @@ impl Engine<'_> {
         files.unwrap_or_default().into_iter().map(|file| file.path).collect()
     }
 
-    /// Keeps what a phase showed, as YAML and JSON; the last try's word stands.
+    /// Keeps what a phase showed, as YAML and JSON; the last try's word stands. Says how many tests RED wrote.
     pub(super) fn keep_artifact(
         &self,
         phase: Phase,
@@ -146,10 +146,11 @@ impl Engine<'_> {
         before: &Report,
         tried: &Tried,
         covered: Option<String>,
-    ) -> Result<()> {
+    ) -> Result<Option<u64>> {
         let run = &self.state.run;
         let folder = self.folder.artifacts().join(format!("cycle-{}", self.state.progress.cycle));
         let accepted = tried.verdict.decision == Decision::Accepted;
+        let mut count = None;
         let (yaml, json) = match phase {
             Phase::Red => {
                 let files = self.test_files(tree, &tried.change)?;
@@ -159,7 +160,9 @@ impl Engine<'_> {
                 }
                 let in_source = self.tests_in_source(tree, &tried.change)?;
                 let written = Written { before, after: &tried.shown, in_source };
-                artifact::render(&artifact::red(&run.brief, &run.id, files, written, &warnings))
+                let red = artifact::red(&run.brief, &run.id, files, written, &warnings);
+                count = Some(red.test_count);
+                artifact::render(&red)
             }
             Phase::Green => {
                 let mut green = artifact::green(&run.brief, &run.id, &tried.shown);
@@ -175,11 +178,12 @@ impl Engine<'_> {
                     red.map(|red| red.test_files.into_iter().map(|file| file.path).collect()).unwrap_or_default();
                 artifact::render(&green)
             }
-            Phase::Plan | Phase::Refactor | Phase::Complete => return Ok(()),
+            Phase::Plan | Phase::Refactor | Phase::Complete => return Ok(None),
         };
         let name = phase.as_str().to_lowercase();
         write(&folder, &format!("{name}.yaml"), yaml.as_bytes())?;
-        write(&folder, &format!("{name}.json"), json.as_bytes())
+        write(&folder, &format!("{name}.json"), json.as_bytes())?;
+        Ok(count)
     }
 
     fn iteration(&self) -> u32 {

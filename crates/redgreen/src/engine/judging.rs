@@ -12,6 +12,7 @@ use redgreen_core::event::{Event, Kept, Planning};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Flag, Outcome, Report};
+use redgreen_core::state::Situation;
 use redgreen_core::verdict::{Decision, Verdict};
 use redgreen_core::{test_list, text};
 
@@ -47,8 +48,11 @@ impl Engine<'_> {
             Vec::new()
         };
         self.sweep(self.state.expected_tree())?;
+        let owes = matches!(self.state.situation, Situation::Measuring { then: Phase::Green });
+        let failing = report.tests.iter().filter(|test| owes && test.status.is_failure());
+        let failing = failing.map(|test| test.id.clone()).collect();
         let kept = self.keep_report(&report, "baseline", report.wall_ms)?;
-        Ok(Event::Measured { report: kept, usable, lint, took_ms: elapsed_ms(started) })
+        Ok(Event::Measured { report: kept, usable, lint, failing, took_ms: elapsed_ms(started) })
     }
 
     pub(super) fn judge(&mut self, phase: Phase, answer: &str, timeout: Duration) -> Result<Event> {
@@ -72,12 +76,13 @@ impl Engine<'_> {
                 verdict,
                 report: None,
                 planned: Some(planned),
+                written: None,
                 took_ms: elapsed_ms(started),
             });
         }
         if let Some(contest) = Contest::parse(answer).filter(|_| phase == Phase::Green) {
             let verdict = self.contested(&contest, &head)?;
-            return Ok(Event::Judged { phase, verdict, report: None, planned: None, took_ms: elapsed_ms(started) });
+            return Ok(judged(phase, verdict, None, None, started));
         }
         let covering = self.covering().cloned();
         let before = match covering.as_ref().and_then(|covering| covering.report.as_ref()) {
@@ -87,11 +92,13 @@ impl Engine<'_> {
         let memory = self.memory();
         let worktree = self.worktree();
         let targets = self.state.progress.targets.clone();
+        let base = self.without_list(covering.as_ref().map_or(&head, |covering| &covering.tree))?;
+        let candidate = self.without_list(&tree)?;
         let charge = Charge {
             // To code that is right already, more tests are what a refactoring is: nothing may change.
             phase: if covering.is_some() { Phase::Refactor } else { phase },
-            base: covering.as_ref().map_or(&head, |covering| &covering.tree),
-            head: &tree,
+            base: &base,
+            head: &candidate,
             earlier: None,
             before: Some(before),
             targets: (phase == Phase::Green && covering.is_none()).then_some(targets),
@@ -103,11 +110,11 @@ impl Engine<'_> {
         let before = charge.before.clone().unwrap_or_default();
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;
         let covered = self.weigh(phase, &tree, &before, &mut tried, timeout)?;
-        self.keep_artifact(phase, &tree, &before, &tried, covered)?;
+        let written = self.keep_artifact(phase, &tree, &before, &tried, covered)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.
-            return Ok(Event::Judged { phase, verdict, report: None, planned: None, took_ms: elapsed_ms(started) });
+            return Ok(judged(phase, verdict, None, None, started));
         }
         if verdict.decision == Decision::Accepted {
             let (report, targets) = (tried.report.clone(), verdict.targets.clone());
@@ -118,7 +125,7 @@ impl Engine<'_> {
             phase.as_str(),
             u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX),
         )?);
-        Ok(Event::Judged { phase, verdict, report, planned: None, took_ms: elapsed_ms(started) })
+        Ok(judged(phase, verdict, report, written, started))
     }
 
     /// Nothing is run: the human gets the test as RED left it, and the brief.
@@ -216,8 +223,7 @@ impl Engine<'_> {
     }
 
     fn judge_plan(&self, answer: &str, tree: &str, change: &Change) -> Result<(Verdict, Planning)> {
-        let list = self.project.git.read_file(tree, test_list::FILE)?;
-        let list = list.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let list = self.judged_list(tree)?;
         let harmless = |class: Class| matches!(class, Class::TestList | Class::Documentation);
         let strays: Vec<String> = change
             .paths
@@ -225,8 +231,14 @@ impl Engine<'_> {
             .filter(|changed| !harmless(changed.class))
             .map(|changed| changed.path.clone())
             .collect();
-        let planned = test_list::judge(answer, list.as_deref(), &strays);
-        let planning = Planning { next: planned.next, completed: planned.completed, pending: planned.pending };
+        let mut planned = test_list::judge(answer, list.as_deref(), self.known_list(), &strays);
+        test_list::remark(&mut planned, self.list_remarks());
+        let planning = Planning {
+            next: planned.next,
+            completed: self.state.progress.completed.clone(),
+            pending: planned.pending,
+            removed: planned.removed,
+        };
         Ok((planned.verdict, planning))
     }
 
@@ -271,6 +283,10 @@ impl Engine<'_> {
         write(&self.folder.reports(), &file, text::json(&json).as_bytes())?;
         Ok(Kept { file: format!("reports/{file}"), counts: report.counts(), summary: summary(report), tests_ms })
     }
+}
+
+fn judged(phase: Phase, verdict: Verdict, report: Option<Kept>, written: Option<u64>, started: Instant) -> Event {
+    Event::Judged { phase, verdict, report, planned: None, written, took_ms: elapsed_ms(started) }
 }
 
 /// One line for a person: what was run, how it ended, how long it took.

@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhow::Result;
 use redgreen_core::agent::Trouble;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
-use redgreen_core::event::{Event, Outcome};
+use redgreen_core::event::{Commits, Event, ListIs, Manner, Mark, Outcome};
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
+use redgreen_core::test_list;
 use redgreen_core::verdict::Decision;
 
 use super::{Engine, now};
@@ -19,38 +20,86 @@ use crate::trial;
 impl Engine<'_> {
     /// Merges the run's branch into the branch it is meant for. If that branch moved meanwhile, the result of the merge
     /// is tested first: two things that are right by themselves may be wrong together.
-    pub(super) fn merge(&mut self, message: &str) -> Result<Event> {
+    ///
+    /// What is merged follows from the journal (`to_merge`), so that a merge that was killed is found again.
+    pub(super) fn merge(&mut self, message: &str, manner: Manner) -> Result<Event> {
         let git = &self.project.git;
-        let (target, head) = (self.state.run.target.clone(), self.state.progress.head.clone());
+        let target = self.state.run.target.clone();
+        let source = self.to_merge(manner.list)?;
         let scratch = self.project.workshop.join(format!("{}-merge", self.folder.id));
-        if let Settled::Merged { commit } = git.settle_merge(&target, &head.commit, &scratch)? {
-            self.tidy_up(&head.commit)?;
-            return Ok(Event::Merged { commit });
+        let settled = git.settle_merge(&target, &source.commit, &scratch)?;
+        if let Some(commit) = self.merged_before(&target, &source.commit, manner.commits, &settled)? {
+            return self.merged(commit, manner.commits);
         }
         let Some(tip) = git.read_ref(&format!("refs/heads/{target}"))? else {
             return Ok(blocked("merge.target_gone", format!("the branch {target} is gone")));
         };
         if tip != self.state.run.base.commit
-            && let Some(trouble) = self.test_merged(&target, &tip)?
+            && let Some(trouble) = self.test_merged(&target, &tip, &source.commit)?
         {
             return Ok(Event::MergeBlocked { trouble });
         }
-        let request = MergeRequest { target: &target, source: &head.commit, message, scratch: &scratch };
+        let (commits, source) = (manner.commits, source.commit.as_str());
+        let request = MergeRequest { target: &target, source, message, commits, scratch: &scratch };
         match self.project.git.merge(request, &self.project.stop)? {
-            Merge::Merged { commit } => {
-                self.tidy_up(&head.commit)?;
-                Ok(Event::Merged { commit })
-            }
-            Merge::AlreadyMerged => {
-                self.tidy_up(&head.commit)?;
-                Ok(Event::Merged { commit: tip })
-            }
+            Merge::Merged { commit } => self.merged(commit, commits),
+            Merge::AlreadyMerged => self.merged(tip, commits),
             Merge::Conflicts { paths } => Ok(blocked(
                 "merge.conflicts",
                 format!("{target} has moved, and both sides changed {}", paths.join(", ")),
             )),
             Merge::Blocked { by, output } => Ok(blocked("merge.blocked", format!("{by}\n{output}"))),
         }
+    }
+
+    /// The commit that is merged: the run's last one, with the list put back to what it was where the run began. The
+    /// target branch then keeps its own list, or has none, and two runs never conflict over theirs.
+    fn to_merge(&self, list: ListIs) -> Result<Mark> {
+        let git = &self.project.git;
+        let head = &self.state.progress.head;
+        let tree = match list {
+            ListIs::Kept => head.tree.clone(),
+            ListIs::LeftOut => self.without_list(&head.tree)?,
+        };
+        if tree == head.tree {
+            return Ok(head.clone());
+        }
+        let message = format!(
+            "plan: leave {} out of {}\n\nRedgreen-Run: {}\n",
+            test_list::FILE,
+            self.state.run.target,
+            self.state.run.id
+        );
+        // The date of the commit before: made again after a crash, it is the same commit.
+        let commit = git.commit_tree(&tree, &[&head.commit], &message, git.date_of(&head.commit)?)?;
+        Ok(Mark { commit, tree })
+    }
+
+    /// The target branch's commit, if the run is in it already: by a merge that nobody saw the end of, or by the user's.
+    fn merged_before(&self, target: &str, source: &str, commits: Commits, settled: &Settled) -> Result<Option<String>> {
+        if let Settled::Merged { commit } = settled {
+            return Ok(Some(commit.clone()));
+        }
+        let git = &self.project.git;
+        let Some(tip) = git.read_ref(&format!("refs/heads/{target}"))? else { return Ok(None) };
+        let is_there = git.contains(&tip, &self.state.progress.head.commit)?
+            || (commits == Commits::Squashed && git.has_squash(&tip, source)?);
+        Ok(is_there.then_some(tip))
+    }
+
+    /// Tidies up after a merge. Commits that were squashed are in no branch: they stay within reach of `salvage`, and
+    /// the one that stands for them has their last note.
+    fn merged(&self, commit: String, commits: Commits) -> Result<Event> {
+        let head = &self.state.progress.head;
+        let git = &self.project.git;
+        if commits == Commits::Squashed && !git.contains(&commit, &head.commit)? {
+            git.salvage(&self.folder.id, "squashed", &head.tree, &head.commit)?;
+            if let Some(handoff) = &self.state.progress.handoff {
+                git.notes().write(&commit, &handoff.render())?;
+            }
+        }
+        self.tidy_up(&head.commit)?;
+        Ok(Event::Merged { commit })
     }
 
     /// Ends the run without a merge. The branch's commits stay under a salvage ref.
@@ -106,9 +155,10 @@ impl Engine<'_> {
         }
         self.record(&Event::RolledBack { to: to.to_owned(), salvage })?;
         self.intend("leave")?;
-        let left = self.leave(&Outcome::Interrupted)?;
+        let outcome = Outcome::RolledBack { to: to.to_owned() };
+        let left = self.leave(&outcome)?;
         self.record(&left)?;
-        Ok(Outcome::Interrupted)
+        Ok(outcome)
     }
 
     /// Work that is not accepted, and was kept when the run was left, gets a ref that outlives the run.
@@ -144,9 +194,9 @@ impl Engine<'_> {
     }
 
     /// Tests what a merge with the moved branch would give; says why it may not be made.
-    fn test_merged(&mut self, target: &str, tip: &str) -> Result<Option<Trouble>> {
+    fn test_merged(&mut self, target: &str, tip: &str, source: &str) -> Result<Option<Trouble>> {
         let head = self.state.progress.head.clone();
-        let tree = match self.project.git.merged_tree(tip, &head.commit)? {
+        let tree = match self.project.git.merged_tree(tip, source)? {
             Ok(tree) => tree,
             Err(paths) => {
                 let message = format!("{target} has moved, and both sides changed {}", paths.join(", "));

@@ -17,7 +17,7 @@ use redgreen_core::{test_list, text};
 use super::{Engine, Project, Sight, batching, elapsed_ms};
 use crate::agent::{Orders, Taken, visible};
 use crate::failure::Failure;
-use crate::git::{RefEdit, Swap, Worktree, remove_folder};
+use crate::git::{RefEdit, Snapshot, Swap, Worktree, remove_folder};
 use crate::private;
 use crate::process::kill_marked;
 use crate::room::editable;
@@ -65,7 +65,7 @@ impl Engine<'_> {
     pub(super) fn ask(&mut self, assignment: &Assignment, time: Duration) -> Result<Event> {
         let worktree = self.worktree();
         if assignment.phase == Phase::Plan {
-            tick_completed(&worktree.path, &assignment.completed)?;
+            self.lay_out_list(&worktree)?;
         }
         let Some(team) = &self.team else {
             return Err(Failure::usage("this run has no agent to go on with")
@@ -109,7 +109,7 @@ impl Engine<'_> {
             Some(turn) => Taken { turn, ..taken },
             None => taken,
         };
-        let snapshot = self.project.git.snapshot(&worktree, &self.state.progress.head.tree)?;
+        let (snapshot, list) = self.snapshot_with_list(&worktree, assignment.role)?;
         let turn = match snapshot.nested.first() {
             Some(nested) => {
                 // No tree can hold it, so no later step would know that it has to be taken away.
@@ -122,7 +122,22 @@ impl Engine<'_> {
             None => taken.turn,
         };
         let (role, tree, cost) = (assignment.role, snapshot.tree, taken.cost);
-        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, agent: who, notices })
+        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, agent: who, notices, list })
+    }
+
+    /// What the agent left, with the list as the engine has it; and what had to be put right in it.
+    fn snapshot_with_list(&self, worktree: &Worktree, role: Role) -> Result<(Snapshot, Vec<String>)> {
+        let (git, head) = (&self.project.git, &self.state.progress.head.tree);
+        if role == Role::TestList {
+            let list = self.own_list(worktree)?;
+            return Ok((git.snapshot(worktree, head)?, list));
+        }
+        let snapshot = git.snapshot(worktree, head)?;
+        if self.put_back_list(worktree, &snapshot.tree)? {
+            let sentence = format!("put {} back: only planning changes the list", test_list::FILE);
+            return Ok((git.snapshot(worktree, head)?, vec![sentence]));
+        }
+        Ok((snapshot, Vec::new()))
     }
 
     pub(super) fn restore(&mut self, tree: &str, why: &str) -> Result<Event> {
@@ -265,15 +280,4 @@ pub(super) fn write(folder: &Path, file: &str, bytes: &[u8]) -> Result<()> {
     let parent = path.parent().unwrap_or(folder);
     private::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
     private::write(&path, bytes).with_context(|| format!("write {}", path.display()))
-}
-
-/// Ticks what is done before the planner looks at the list, so that it cannot forget to.
-fn tick_completed(worktree: &Path, completed: &[String]) -> Result<()> {
-    let path = worktree.join(test_list::FILE);
-    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
-    let ticked = completed.iter().fold(text.clone(), |text, description| test_list::tick(&text, description));
-    if ticked != text {
-        fs::write(&path, ticked).with_context(|| format!("write {}", path.display()))?;
-    }
-    Ok(())
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use redgreen_core::event::Commits;
 use redgreen_core::report::Exit;
 
 use super::Git;
@@ -20,6 +21,8 @@ use crate::process::{Output, Stop};
 const MERGE_MAX: Duration = Duration::from_secs(1800);
 /// What is kept of the words of git and of the user's hooks.
 const WORDS_BYTES_MAX: usize = 64 << 10;
+/// By this trailer a squashed commit is found again: it has no link to what it was made from.
+const SQUASH_TRAILER: &str = "Redgreen-Squash";
 
 /// What to merge where.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,7 @@ pub struct MergeRequest<'a> {
     /// The full id of the commit to bring in.
     pub source: &'a str,
     pub message: &'a str,
+    pub commits: Commits,
     /// Where a checkout is made, and removed, if the branch is checked out nowhere.
     pub scratch: &'a Path,
 }
@@ -63,6 +67,9 @@ impl Git {
             Ok(tree) => tree,
             Err(paths) => return Ok(Merge::Conflicts { paths }),
         };
+        if request.commits == Commits::Squashed && merged == self.tree_of(&before)? {
+            return Ok(Merge::AlreadyMerged);
+        }
         if let Some(folder) = self.rebase_of(target)? {
             return Ok(blocked(format!("a rebase of {target} under way"), folder.display().to_string()));
         }
@@ -104,6 +111,15 @@ impl Git {
         }
     }
 
+    /// Whether a commit, or one before it, was squashed from `source`. Only commits that `source` lacks are read.
+    pub fn has_squash(&self, commit: &str, source: &str) -> Result<bool> {
+        let wanted = format!("--grep={SQUASH_TRAILER}: {source}");
+        let without = format!("^{source}");
+        let call = self.call(["log", "-1", "--format=%H", "--fixed-strings", &wanted, commit, &without]);
+        let answer = call.wall(CHECKOUT_MAX).run(&format!("look for a squash of {source} in {commit}"))?;
+        Ok(!answer.is_empty())
+    }
+
     fn merge_at(
         &self,
         landing: &Landing,
@@ -111,7 +127,7 @@ impl Git {
         request: MergeRequest<'_>,
         stop: &Stop,
     ) -> Result<Merge> {
-        let MergeRequest { target, source, message, .. } = request;
+        let MergeRequest { target, source, message, commits, .. } = request;
         let place = landing.folder.display().to_string();
         if let Some(what) = landing.under_way() {
             return Ok(blocked(format!("a {what} under way"), place));
@@ -128,26 +144,30 @@ impl Git {
         let probe = self.probe(landing, before, merged)?;
         let theirs = self.written(landing, &probe)?;
         let act = format!("merge {source} into {target}");
-        let ran = Call::as_the_user(&landing.folder)
-            .args([
-                "merge",
-                "--no-ff",
-                "--no-edit",
-                "--no-squash",
-                "--commit",
-                "--no-autostash",
-                "--no-stat",
-                "-m",
-                message,
-                source,
-            ])
-            .wall(MERGE_MAX)
-            .bytes_max(WORDS_BYTES_MAX)
-            .stop(stop)
-            .output(&act);
+        let run = |args: &[&str]| {
+            let call = Call::as_the_user(&landing.folder).args(args).wall(MERGE_MAX).bytes_max(WORDS_BYTES_MAX);
+            call.stop(stop).output(&act)
+        };
+        let quiet = ["merge", "--no-autostash", "--no-stat"];
+        let ran = match commits {
+            Commits::Merged => {
+                let merge = ["--no-ff", "--no-edit", "--no-squash", "--commit", "-m", message, source];
+                run(&[&quiet[..], &merge].concat())
+            }
+            // `--ff`, because git refuses to squash where the user's configuration says `merge.ff = false`.
+            Commits::Squashed => match run(&[&quiet[..], &["--squash", "--ff", source]].concat()) {
+                Ok(staged) if staged.success() => run(&["commit", "-m", &squash_message(message, source)]),
+                other => other,
+            },
+        };
         let after = self.read_ref(&format!("refs/heads/{target}"))?.unwrap_or_default();
         // Whatever git's exit code says about a hook that ran afterwards, a branch that moved to a merge of ours has it.
-        if after != before && self.contains(&after, source)? {
+        let moved = after != before;
+        let has_it = match commits {
+            Commits::Merged => moved && self.contains(&after, source)?,
+            Commits::Squashed => moved && (self.tree_of(&after)? == merged || self.has_squash(&after, source)?),
+        };
+        if has_it {
             return Ok(Merge::Merged { commit: after });
         }
         self.take_back(landing, &probe, source, &theirs).with_context(|| format!("{act}: it did not end well"))?;
@@ -155,6 +175,11 @@ impl Git {
         let words = [output.stderr_text(), output.stdout_text()].join("\n").trim().to_owned();
         Ok(blocked(culprit(&output), words))
     }
+}
+
+fn squash_message(message: &str, source: &str) -> String {
+    // Trailers stand together at the end.
+    format!("{}\n{SQUASH_TRAILER}: {source}\n", message.trim_end())
 }
 
 fn blocked(by: String, output: String) -> Merge {

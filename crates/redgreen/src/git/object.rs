@@ -10,6 +10,13 @@ impl Git {
         self.call(["rev-parse", "--verify", "--end-of-options", &tree]).line(&format!("read the tree of {commit}"))
     }
 
+    /// When a commit was made, in seconds since 1970.
+    pub fn date_of(&self, commit: &str) -> Result<i64> {
+        let act = format!("read the date of {commit}");
+        let line = self.call(["log", "-1", "--format=%ct", "--end-of-options", commit]).line(&act)?;
+        line.trim().parse().with_context(|| format!("{act}: git says {line:?}"))
+    }
+
     /// The bytes of a file; for a symbolic link where it points to. Absent when there is no such file.
     pub fn read_file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>> {
         let mut files = self.read_objects(&[format!("{tree}:{path}")])?;

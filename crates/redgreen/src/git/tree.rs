@@ -48,6 +48,26 @@ impl Git {
         Ok(files)
     }
 
+    /// The tree with a file at its root as another tree has it, or without it where the other has none.
+    pub fn with_file_of(&self, tree: &str, other: &str, name: &str) -> Result<String> {
+        let (mut entries, theirs) = (self.root_entries(tree)?, self.root_entries(other)?);
+        let wanted = theirs.into_iter().find(|entry| is_named(entry, name));
+        if entries.iter().find(|entry| is_named(entry, name)) == wanted.as_ref() {
+            return Ok(tree.to_owned());
+        }
+        entries.retain(|entry| !is_named(entry, name));
+        entries.extend(wanted);
+        let stdin: Vec<u8> = entries.into_iter().flat_map(|entry| entry.into_iter().chain([0])).collect();
+        self.call(["mktree", "-z", "--missing"]).stdin(stdin).line(&format!("write {tree} with another {name}"))
+    }
+
+    /// The lines of `ls-tree` for what stands at the root of a tree.
+    fn root_entries(&self, tree: &str) -> Result<Vec<Vec<u8>>> {
+        let act = format!("list the root of {tree}");
+        let answer = self.call(["ls-tree", "-z", "--full-tree", "--end-of-options", tree]).run(&act)?;
+        Ok(answer.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
+    }
+
     fn list(&self, tree: &str) -> Result<Vec<TreeFile>> {
         let act = format!("list the files of {tree}");
         let call = self.call(["ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", tree]);
@@ -77,6 +97,11 @@ impl Git {
         }
         Ok(())
     }
+}
+
+fn is_named(entry: &[u8], name: &str) -> bool {
+    let tab = entry.iter().position(|byte| *byte == b'\t');
+    tab.and_then(|tab| entry.get(tab + 1..)) == Some(name.as_bytes())
 }
 
 /// How many of the files are small enough to be read together.

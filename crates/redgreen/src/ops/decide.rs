@@ -1,7 +1,7 @@
 //! `redgreen approve` and `redgreen abort`: the human's word.
 
 use anyhow::Result;
-use redgreen_core::event::{Decision, Event};
+use redgreen_core::event::{Commits, Decision, Event, ListIs, Manner};
 use redgreen_core::state::{Ending, Situation, State};
 
 use super::run::went_wrong;
@@ -11,18 +11,25 @@ use crate::failure::{Code, Failure};
 use crate::journal::Journal;
 
 /// Merges a run that waits for it.
-pub fn approve(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
+pub fn approve(project: &Project, run: Option<&str>, commits: Commits, observe: Observer<'_>) -> Result<Stopped> {
     notes::check(project)?;
-    decide(project, run, Decision::Approve, observe)
+    let list = if project.file.plan.keep { ListIs::Kept } else { ListIs::LeftOut };
+    decide(project, run, Decision::Approve, Manner { commits, list }, observe)
 }
 
 /// Ends a run without a merge; its commits are kept under a salvage ref.
 pub fn abort(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
     notes::check(project)?;
-    decide(project, run, Decision::Abort, observe)
+    decide(project, run, Decision::Abort, Manner::default(), observe)
 }
 
-fn decide(project: &Project, run: Option<&str>, decision: Decision, observe: Observer<'_>) -> Result<Stopped> {
+fn decide(
+    project: &Project,
+    run: Option<&str>,
+    decision: Decision,
+    manner: Manner,
+    observe: Observer<'_>,
+) -> Result<Stopped> {
     let folder = pick(project, run)?;
     let kill_at = kill_at(project)?;
     project.clear_stale(Some(&folder));
@@ -33,7 +40,7 @@ fn decide(project: &Project, run: Option<&str>, decision: Decision, observe: Obs
         return Err(Failure::new(Code::No, what).into());
     };
     let under_way = match (&state.situation, decision) {
-        (Situation::Merging, Decision::Approve) | (Situation::Discarding, Decision::Abort) => true,
+        (Situation::Merging { .. }, Decision::Approve) | (Situation::Discarding, Decision::Abort) => true,
         // It was killed between the last effect and the end.
         (Situation::Ended(Ending::Merged { .. }), Decision::Approve)
         | (Situation::Ended(Ending::Aborted), Decision::Abort) => state.left.is_none(),
@@ -43,7 +50,7 @@ fn decide(project: &Project, run: Option<&str>, decision: Decision, observe: Obs
         return Err(failure.into());
     }
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
-    let event = if under_way { Event::Resumed { policy: None } } else { Event::Decided { decision } };
+    let event = if under_way { Event::Resumed { policy: None } } else { Event::Decided { decision, manner } };
     engine.record(&event).map_err(|error| went_wrong(&folder, error))?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
@@ -56,7 +63,7 @@ fn refusal(state: &State, decision: Decision) -> Option<Failure> {
             Situation::Ended(_) => {
                 Some(Failure::usage(format!("run {} is over", state.run.id)).next("redgreen history"))
             }
-            Situation::Merging => Some(
+            Situation::Merging { .. } => Some(
                 Failure::usage(format!("run {} is being merged", state.run.id))
                     .next(format!("redgreen approve {}", state.run.id)),
             ),

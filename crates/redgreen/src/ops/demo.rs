@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use redgreen_core::event::{Commits, Outcome};
 
 use super::brief::Wish;
 use super::{Stopped, decide, run};
@@ -54,7 +55,7 @@ pub fn demo(folder: Option<&Path>, environment: &Environment, stop: &Stop, obser
     };
     let stopped = run::run(&opened, &request, observe)?;
     let stopped = match stopped.outcome {
-        redgreen_core::event::Outcome::Waiting => decide::approve(&opened, Some(&stopped.folder.id), observe)?,
+        Outcome::Waiting => decide::approve(&opened, Some(&stopped.folder.id), Commits::Merged, observe)?,
         _ => stopped,
     };
     fs::remove_dir_all(folder.join("worktrees")).ok();

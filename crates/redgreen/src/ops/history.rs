@@ -1,7 +1,7 @@
 //! `redgreen history`: the handoffs, newest first.
 
 use anyhow::Result;
-use redgreen_core::handoff::Handoff;
+use redgreen_core::note::Note;
 use serde::Serialize;
 
 use super::notes;
@@ -24,7 +24,7 @@ pub struct Entry {
     pub subject: String,
     /// Seconds since 1970.
     pub date: i64,
-    pub handoff: Handoff,
+    pub handoff: Note,
 }
 
 /// The last `limit` handoffs that can be reached from HEAD and from the branches of runs.

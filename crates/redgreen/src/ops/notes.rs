@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Write};
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::handoff::{Handoff, NOTES_REF};
+use redgreen_core::note::Note;
 use redgreen_core::state::{Ending, Situation};
 use serde::Serialize;
 
@@ -75,8 +76,8 @@ pub fn check(project: &Project) -> Result<()> {
 }
 
 /// The handoff a note holds, or an error that names the way out.
-pub fn readable(commit: &str, text: &str) -> Result<Handoff> {
-    Handoff::parse(text).map_err(|why| damaged(format!("the note of commit {commit} cannot be used: {why}")))
+pub fn readable(commit: &str, text: &str) -> Result<Note> {
+    Note::parse(text).map_err(|why| damaged(format!("the note of commit {commit} cannot be used: {why}")))
 }
 
 /// Puts the notes right from the journals. What cannot be put right is moved aside, never thrown away.
@@ -91,7 +92,7 @@ pub fn repair(project: &Project) -> Result<Repaired> {
     let mut present: BTreeMap<String, String> = notes.all()?.into_iter().map(|note| (note.commit, note.text)).collect();
     for (commit, handoff) in &known {
         let text = present.remove(commit);
-        if text.as_deref().is_some_and(|text| Handoff::parse(text).is_ok()) {
+        if text.as_deref().is_some_and(|text| Note::parse(text).is_ok()) {
             repaired.sound += 1;
         } else if project.git.resolve(&format!("{commit}^{{commit}}"))?.is_some() {
             if let Some(text) = text {
@@ -102,7 +103,7 @@ pub fn repair(project: &Project) -> Result<Repaired> {
         }
     }
     for (commit, text) in present {
-        if Handoff::parse(&text).is_ok() {
+        if Note::parse(&text).is_ok() {
             repaired.sound += 1;
         } else {
             repaired.set_aside.push(set_aside(project, &commit, &text)?);

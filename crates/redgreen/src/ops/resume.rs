@@ -1,11 +1,14 @@
 //! `redgreen resume`: goes on where a run stopped, from its journal; or, on another clone, from its last note.
 
+pub(super) mod plain;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use redgreen_core::brief::{Brief, Document};
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::handoff::Handoff;
+use redgreen_core::note::Note;
 
 use super::run::{Limits, keep_agents, keep_examples, of_brief, went_wrong, withheld};
 use super::{Stopped, kill_at, notes, pick, report, state_of, team};
@@ -32,7 +35,11 @@ pub fn resume(project: &Project, request: &Request, observe: Observer<'_>) -> Re
         Ok(folder) => reopen(project, request, folder, observe),
         Err(error) => match find_elsewhere(project, request.run.as_deref())? {
             Some(found) => adopt(project, request, found, observe),
-            None => Err(error),
+            None if request.run.is_some() => Err(error),
+            None => match plain::at_head(project)? {
+                Some(found) => plain::adopt(project, request, found, observe),
+                None => Err(error),
+            },
         },
     }
 }
@@ -76,11 +83,12 @@ fn find_elsewhere(project: &Project, id: Option<&str>) -> Result<Option<Elsewher
     let commits: Vec<&str> = tips.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for note in project.git.notes().read_many(&commits)? {
-        let handoff = notes::readable(&note.commit, &note.text)?;
+        // A plain note names no run; it is gone on from where it is checked out.
+        let Note::Whole(handoff) = notes::readable(&note.commit, &note.text)? else { continue };
         let wanted = id.is_none_or(|id| handoff.run.id.starts_with(id) || handoff.run.id.ends_with(id));
         let here = project.store.find(&handoff.run.id).is_ok();
         if wanted && !here && !found.iter().any(|known: &Elsewhere| known.handoff.run.id == handoff.run.id) {
-            found.push(Elsewhere { tip: note.commit, handoff });
+            found.push(Elsewhere { tip: note.commit, handoff: *handoff });
         }
     }
     match (found.pop(), found.is_empty()) {

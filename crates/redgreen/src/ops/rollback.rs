@@ -2,8 +2,10 @@
 
 use anyhow::{Context, Result};
 use redgreen_core::handoff::NOTES_REF;
+use redgreen_core::note::Note;
 use redgreen_core::state::{Ending, Situation, State};
 
+use super::resume::plain::run_at;
 use super::run::went_wrong;
 use super::{Stopped, kill_at, notes};
 use crate::engine::{Engine, Observer, Project};
@@ -21,8 +23,14 @@ pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Resul
             .evidence("a run can go back to a commit of its own only")
             .next("redgreen history")
     })?;
-    let handoff = notes::readable(&id, &text)?;
-    let folder = project.store.find(&handoff.run.id)?;
+    let folder = match notes::readable(&id, &text)? {
+        Note::Whole(handoff) => project.store.find(&handoff.run.id)?,
+        Note::Plain(plain) => run_at(project, &id)?.ok_or_else(|| {
+            Failure::usage(format!("no open run here stood at {commit}, and its handoff note names none"))
+                .evidence(format!("the note lacks `run`; it says {}, cycle {}", plain.phase, plain.cycle_number))
+                .next(format!("to go on from there: git switch -c <name> {commit}, then: redgreen resume"))
+        })?,
+    };
     let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
     let state = state.context("the run's journal is empty")?;
     if state.is_over() {

@@ -7,6 +7,7 @@ use redgreen_core::event::Outcome;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Spent;
 use redgreen_core::state::{Ending, Situation, Stage, State};
+use redgreen_core::tally::Tally;
 use serde::Serialize;
 
 use super::notes;
@@ -43,6 +44,12 @@ pub struct Overview {
     pub current_test: Option<TestCase>,
     pub completed_tests: Vec<String>,
     pub pending_tests: Vec<String>,
+    /// Open items that planning dropped or reworded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed_tests: Vec<String>,
+    /// Cycles that were accepted, and the tests they wrote.
+    pub cycles: u32,
+    pub tests_written: u64,
     /// A process is at work on it now.
     pub at_work: bool,
     pub situation: String,
@@ -96,14 +103,18 @@ fn unread(folder: &RunFolder, error: &Error) -> Unreadable {
 
 pub fn overview(folder: &RunFolder, state: &State) -> Overview {
     let at_work = journal::is_busy(folder);
+    let tally = Tally::of(state);
     Overview {
         id: state.run.id.clone(),
         request: state.run.brief.request.clone(),
         phase: state.phase(),
-        cycle: state.progress.cycle,
+        cycle: Tally::cycle(state),
         current_test: state.progress.current.clone(),
         completed_tests: state.progress.completed.clone(),
         pending_tests: state.progress.pending.clone(),
+        removed_tests: tally.removed,
+        cycles: tally.cycles,
+        tests_written: tally.written,
         at_work,
         situation: state.situation.name().to_owned(),
         outcome: state.left.clone(),
@@ -147,16 +158,21 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
             return format!("put right what it says, then: redgreen resume {id}    (or: redgreen abort {id})");
         }
-        Some(Outcome::GaveUp { .. }) => {
+        Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. }) => {
             return format!("redgreen resume {id}    (or: redgreen abort {id})");
         }
         Some(
-            Outcome::Merged | Outcome::Aborted | Outcome::Waiting | Outcome::MergeBlocked { .. } | Outcome::Interrupted,
+            Outcome::Merged
+            | Outcome::Aborted
+            | Outcome::Waiting
+            | Outcome::MergeBlocked { .. }
+            | Outcome::Interrupted
+            | Outcome::RolledBack { .. },
         )
         | None => {}
     }
     match &state.situation {
-        Situation::Waiting { trouble: None } | Situation::Merging => {
+        Situation::Waiting { trouble: None } | Situation::Merging { .. } => {
             format!("redgreen approve {id}    (or: redgreen abort {id})")
         }
         Situation::Waiting { trouble: Some(_) } => {
@@ -189,6 +205,6 @@ fn trouble(state: &State) -> Option<Trouble> {
         | Situation::Reverting { trouble, .. }
         | Situation::Halted { trouble, .. } => Some(trouble.clone()),
         Situation::Waiting { trouble } => trouble.clone(),
-        Situation::Measuring { .. } | Situation::Merging | Situation::Discarding | Situation::Ended(_) => None,
+        Situation::Measuring { .. } | Situation::Merging { .. } | Situation::Discarding | Situation::Ended(_) => None,
     }
 }

@@ -4,6 +4,7 @@
 use anyhow::Result;
 use redgreen_core::event::Event;
 use redgreen_core::phase::Phase;
+use redgreen_core::tally;
 use redgreen_core::verdict::{Reason, Side, Verdict};
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use super::status::{Overview, overview};
 use super::{notes, pick};
 use crate::engine::Project;
 use crate::failure::Failure;
-use crate::journal::{self, Body, Line};
+use crate::journal::{self, Body, Line, RunFolder};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,21 +51,27 @@ pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
     })?;
     Ok(Why {
         version: 1,
-        gate: gate(state.phase()),
+        gate: tally::gate(&state),
         verdict: last_verdict(&lines),
         doing: if state.left.is_some() { None } else { last_intent(&lines) },
-        artifacts: lines
-            .iter()
-            .filter_map(|line| match &line.body {
-                Body::Event(event) => match event.as_ref() {
-                    Event::Recorded { file } => Some(folder.path.join(file).display().to_string()),
-                    _ => None,
-                },
-                Body::Intent { .. } => None,
-            })
-            .collect(),
+        artifacts: artifacts(&folder, &lines),
         run: overview(&folder, &state),
     })
+}
+
+/// What was written, each file once, in the order of its last writing.
+fn artifacts(folder: &RunFolder, lines: &[Line]) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    for line in lines {
+        if let Body::Event(event) = &line.body
+            && let Event::Recorded { file } = event.as_ref()
+        {
+            let path = folder.path.join(file).display().to_string();
+            files.retain(|known| *known != path);
+            files.push(path);
+        }
+    }
+    files
 }
 
 fn last_intent(lines: &[Line]) -> Option<String> {
@@ -94,15 +101,4 @@ fn last_verdict(lines: &[Line]) -> Option<LastVerdict> {
         },
         Body::Intent { .. } => None,
     })
-}
-
-/// The rule of each phase, in one sentence.
-fn gate(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Plan => "test-list.md names an open test, and nothing else was changed",
-        Phase::Red => "the new test fails, and every other test passes",
-        Phase::Green => "every test passes, none is missing or skipped, and no test was changed",
-        Phase::Refactor => "every test still passes, and none is missing",
-        Phase::Complete => "a human approves",
-    }
 }

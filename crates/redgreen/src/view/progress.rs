@@ -61,8 +61,8 @@ fn told(event: &Event, state: &State) -> String {
             }
             text
         }
-        Event::Turned { role, turn, notices, .. } => {
-            let notices: String = notices.iter().map(|notice| notice_line(notice)).collect();
+        Event::Turned { role, turn, notices, list, .. } => {
+            let notices: String = notices.iter().chain(list).map(|notice| notice_line(notice)).collect();
             notices + &turned(*role, turn, state)
         }
         Event::Judged { phase, verdict, .. } => judged(*phase, verdict, state),

@@ -62,6 +62,7 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::GaveUp { phase, trouble } => {
             told(&format!("{} in {phase}; its work was taken back", paint(BAD, "gave up")), trouble)
         }
+        Outcome::NothingDeveloped { trouble } => told(&paint(BAD, "nothing was developed"), trouble),
         Outcome::Undecided { phase, trouble } => {
             told(&format!("{} in {phase}; a human has to look", paint(DOUBT, "undecided")), trouble)
         }
@@ -71,6 +72,7 @@ pub fn outcome(outcome: &Outcome) -> String {
         }
         Outcome::BudgetSpent { what } => format!("{}: {what}", paint(DOUBT, "budget spent")),
         Outcome::Interrupted => "interrupted; nothing is lost".to_owned(),
+        Outcome::RolledBack { to } => format!("rolled back to {}", to.get(..10).unwrap_or(to)),
     }
 }
 

@@ -154,6 +154,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        remarks: Vec::new(),
         strategy: Strategy::New,
     }
 }

@@ -123,8 +123,8 @@ impl Story {
                 let policy = Policy { budget: Budget::default(), cycles_max: 9, ..self.state.run.policy.clone() };
                 Event::Resumed { policy: Some(Box::new(policy)) }
             }
-            "approve" => Event::Decided { decision: Choice::Approve },
-            "abort" => Event::Decided { decision: Choice::Abort },
+            "approve" => Event::Decided { decision: Choice::Approve, manner: Manner::default() },
+            "abort" => Event::Decided { decision: Choice::Abort, manner: Manner::default() },
             "back" => Event::RolledBack { to: format!("commit{number}"), salvage: None },
             "merged" => Event::Merged { commit: "merge".to_owned() },
             "blocked" => Event::MergeBlocked { trouble: trouble("a conflict") },

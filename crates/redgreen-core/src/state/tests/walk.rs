@@ -128,6 +128,8 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
         current_test: planning(Some("1 is I")).next.filter(|_| next_phase != Phase::Complete),
         completed_tests: Vec::new(),
         pending_tests: Vec::new(),
+        removed_tests: Vec::new(),
+        tests_written: 0,
         test_result: None,
         error: None,
         error_details: None,
@@ -161,7 +163,7 @@ fn walk(what: &str, first: &Event, reached: &mut BTreeSet<String>) -> usize {
             onward.push(walk.enter(edge.to));
         }
         for edge in walk.doings_of_a_person(&place) {
-            let aborts = matches!(edge.event, Event::Decided { decision: Choice::Abort });
+            let aborts = matches!(edge.event, Event::Decided { decision: Choice::Abort, .. });
             let to = walk.enter(edge.to);
             if !aborts {
                 onward.push(to);
@@ -262,7 +264,7 @@ impl Walk {
         }
         let (ended, merging, discarding) = match left.situation {
             Situation::Ended(_) => (true, false, false),
-            Situation::Merging => (false, true, false),
+            Situation::Merging { .. } => (false, true, false),
             Situation::Discarding => (false, false, true),
             Situation::Measuring { .. }
             | Situation::Unmeasurable { .. }
@@ -273,7 +275,7 @@ impl Walk {
         };
         let waiting = matches!(left.situation, Situation::Waiting { .. });
         for (decision, legal) in [(Choice::Approve, waiting), (Choice::Abort, !ended && !merging)] {
-            let event = Event::Decided { decision };
+            let event = Event::Decided { decision, manner: Manner::default() };
             if legal {
                 edges.push(edge(&left, event, None));
             } else {
@@ -371,7 +373,7 @@ fn check_state(place: &Place) {
         | Situation::Unmeasurable { .. }
         | Situation::Halted { .. }
         | Situation::Waiting { .. }
-        | Situation::Merging
+        | Situation::Merging { .. }
         | Situation::Discarding
         | Situation::Ended(_) => &state.progress.head.tree,
     };
@@ -461,6 +463,9 @@ fn check_resumed(before: &Step, was: &State, resumed: &State) {
                 assert_eq!((resumed.phase(), was.expected_tree()), (*phase, resumed.expected_tree()));
                 assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
             }
+            Outcome::NothingDeveloped { .. } => {
+                assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
+            }
             Outcome::Undecided { trouble, .. } if trouble.kind == Code::GreenContested.as_str() => {
                 assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
             }
@@ -473,6 +478,7 @@ fn check_resumed(before: &Step, was: &State, resumed: &State) {
             | Outcome::Aborted
             | Outcome::Waiting
             | Outcome::MergeBlocked { .. }
+            | Outcome::RolledBack { .. }
             | Outcome::Interrupted => assert_eq!(now, *before),
             // A turn that was cut short goes on, if there is money for it.
             Outcome::BudgetSpent { .. } => {
@@ -559,7 +565,7 @@ fn names(state: &State) -> Vec<String> {
         | Situation::Unmeasurable { .. }
         | Situation::Halted { .. }
         | Situation::Waiting { .. }
-        | Situation::Merging
+        | Situation::Merging { .. }
         | Situation::Discarding
         | Situation::Ended(_) => return vec![name.to_owned()],
     };

@@ -30,6 +30,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         pending: Vec::new(),
         trouble: Some(Trouble { kind: "green.still_failing".to_owned(), message: "1 fails".to_owned() }),
         diagnosis: None,
+        remarks: Vec::new(),
         strategy: Strategy::New,
     }
 }

@@ -1,5 +1,6 @@
 //! A run as one HTML page: no script, no network, everything that comes from outside escaped.
 
+use redgreen_core::phase::Phase;
 use redgreen_core::policy::{Spent, dollars};
 use redgreen_core::text;
 use redgreen_core::verdict::{Code, Decision};
@@ -49,7 +50,7 @@ fn meta(timeline: &Timeline) -> String {
 fn tiles(timeline: &Timeline) -> String {
     let accepted = timeline.steps.iter().filter(|step| step.verdict.decision == Decision::Accepted).count();
     let refused = timeline.steps.len() - accepted;
-    let cycles = timeline.steps.iter().map(|step| step.cycle).max().unwrap_or(0);
+    let cycles = timeline.cycles;
     let money = if timeline.microdollars > 0 { dollars(timeline.microdollars) } else { "—".to_owned() };
     let unknown = match timeline.unknown_turns {
         0 => "cost".to_owned(),
@@ -103,13 +104,21 @@ fn steps(steps: &[Step]) -> String {
     for (at, step) in steps.iter().enumerate() {
         if step.cycle != cycle && cycles > 1 {
             cycle = step.cycle;
-            let named = steps.iter().filter(|other| other.cycle == cycle).find_map(|other| other.test.as_deref());
+            let of_cycle = || steps.iter().filter(|other| other.cycle == cycle);
+            let named = of_cycle().find_map(|other| other.test.as_deref());
             let named = named.map(|name| format!(" · {}", escaped(name))).unwrap_or_default();
-            text.push_str(&format!("<li class=\"cycle\"><h3>Cycle {cycle}{named}</h3></li>\n"));
+            // Planning that finds nothing left to do begins no cycle.
+            let ends = of_cycle().all(|other| other.phase == Phase::Plan) && of_cycle().any(is_end);
+            let title = if ends { "After the last cycle".to_owned() } else { format!("Cycle {cycle}{named}") };
+            text.push_str(&format!("<li class=\"cycle\"><h3>{title}</h3></li>\n"));
         }
         text.push_str(&self::step(at, step));
     }
     text
+}
+
+fn is_end(step: &Step) -> bool {
+    step.verdict.first().is_some_and(|reason| reason.code == Code::PlanFinished)
 }
 
 fn step(at: usize, step: &Step) -> String {

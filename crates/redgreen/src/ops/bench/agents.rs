@@ -87,6 +87,7 @@ fn assignment() -> Assignment {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        remarks: Vec::new(),
         strategy: Strategy::New,
     }
 }

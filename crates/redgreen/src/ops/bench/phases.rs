@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use redgreen_core::event::{Event, Outcome};
+use redgreen_core::event::{Commits, Event, Outcome};
 
 use super::super::brief::Wish;
 use super::super::{Stopped, decide, run};
@@ -76,7 +76,7 @@ pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> 
         moments.push(Moment { at, left: Instant::now(), line: line.clone() });
     })?;
     ensure!(stopped.outcome == Outcome::Waiting, "the run of the bench ended as {:?}", stopped.outcome);
-    let stopped = decide::approve(&project, Some(&stopped.folder.id), &mut |_| {})?;
+    let stopped = decide::approve(&project, Some(&stopped.folder.id), Commits::Merged, &mut |_| {})?;
     let (tests, status) = taken.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
     Ok(Developed { project, stopped, moments, tests, status })
 }

@@ -108,6 +108,7 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        remarks: Vec::new(),
         strategy: Strategy::New,
     };
     let taken = agent.take_turn(&mut Orders {

@@ -6,6 +6,7 @@ use redgreen_core::agent::Turn;
 use redgreen_core::event::{Event, Mark};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::state::State;
+use redgreen_core::tally;
 use redgreen_core::verdict::Verdict;
 use serde::Serialize;
 
@@ -36,6 +37,9 @@ pub struct Timeline {
     pub work_ms: u64,
     /// How it stands, as one word.
     pub standing: &'static str,
+    /// Cycles that were accepted, and the tests they wrote.
+    pub cycles: u32,
+    pub tests_written: u64,
     pub summary: String,
 }
 
@@ -99,7 +103,9 @@ pub(super) fn timeline(project: &Project, folder: &RunFolder, summary: String) -
         microdollars: state.spent.microdollars,
         unknown_turns: state.spent.unknown_turns,
         work_ms: state.spent.work_ms,
-        standing: standing(&state),
+        standing: tally::standing(&state),
+        cycles: state.cycles(),
+        tests_written: state.progress.written,
         summary,
     })
 }
@@ -175,22 +181,5 @@ impl Teller<'_> {
             | Event::Discarded { .. } => {}
         }
         Ok(())
-    }
-}
-
-fn standing(state: &State) -> &'static str {
-    use redgreen_core::event::Outcome;
-    match &state.left {
-        Some(Outcome::Merged) => "merged",
-        Some(Outcome::Aborted) => "aborted",
-        Some(Outcome::Waiting) => "waiting for a human",
-        Some(Outcome::MergeBlocked { .. }) => "merge blocked",
-        Some(Outcome::GaveUp { .. }) => "gave up",
-        Some(Outcome::Undecided { .. }) => "undecided",
-        Some(Outcome::AgentUnusable { .. }) => "agent unusable",
-        Some(Outcome::BaselineUnusable { .. }) => "suite does not run",
-        Some(Outcome::BudgetSpent { .. }) => "budget spent",
-        Some(Outcome::Interrupted) => "interrupted",
-        None => "under way",
     }
 }

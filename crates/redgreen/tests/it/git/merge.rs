@@ -5,6 +5,7 @@ use std::path::Path;
 
 use redgreen::git::{Git, Merge, MergeRequest, Settled};
 use redgreen::process::Stop;
+use redgreen_core::event::Commits;
 
 use super::repo::{Repo, run, shell, told, try_run, write};
 
@@ -32,8 +33,13 @@ impl Bench {
 
     fn merge_into(&self, target: &str) -> Merge {
         let scratch = self.repo.place("scratch");
-        let request =
-            MergeRequest { target, source: &self.source, message: "merge it\n\nwith a body", scratch: &scratch };
+        let request = MergeRequest {
+            target,
+            source: &self.source,
+            message: "merge it\n\nwith a body",
+            commits: Commits::Merged,
+            scratch: &scratch,
+        };
         let merged = self.git.merge(request, &Stop::default()).unwrap();
         assert!(!scratch.exists() || fs::read_dir(&scratch).unwrap().next().is_none());
         merged
@@ -194,7 +200,13 @@ fn a_branch_that_is_checked_out_nowhere_is_merged_out_of_sight() {
 #[test]
 fn a_branch_that_is_not_there_is_an_error() {
     let bench = Bench::new();
-    let request = MergeRequest { target: "nope", source: &bench.source, message: "x", scratch: Path::new("/nowhere") };
+    let request = MergeRequest {
+        target: "nope",
+        source: &bench.source,
+        message: "x",
+        commits: Commits::Merged,
+        scratch: Path::new("/nowhere"),
+    };
     let error = bench.git.merge(request, &Stop::default()).err().unwrap();
     assert_eq!(error.to_string(), "there is no branch nope");
 }

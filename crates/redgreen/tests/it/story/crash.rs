@@ -195,7 +195,7 @@ fn stage(play: &Play) -> Story {
     story
 }
 
-fn kill_at(story: &Story, line: &str, point: &str) -> Said {
+pub(super) fn kill_at(story: &Story, line: &str, point: &str) -> Said {
     let mut command = story.prepare(line);
     command.env("REDGREEN_KILL_AT", point);
     Said::of(line, &command.output().unwrap())

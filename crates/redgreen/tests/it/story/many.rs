@@ -14,8 +14,6 @@ const RUNS_FAST: usize = 6;
 #[test]
 fn runs_side_by_side_do_not_mix_and_are_merged_one_after_the_other() {
     let story = Story::new();
-    // Every run writes its list of tests to the same file; git is told how to merge two lists.
-    story.file(".gitattributes", "test-list.md merge=union\n").commit("lists are joined");
     let count = if is_fast() { RUNS_FAST } else { RUNS };
     thread::scope(|scope| {
         let story = &story;

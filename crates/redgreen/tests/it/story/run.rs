@@ -39,7 +39,8 @@ fn a_run_ends_with_four_commits_a_cycle_a_note_on_each_and_a_question() {
     story.redgreen("approve").exits(0).says("merged");
     assert_eq!(story.git("status --porcelain"), "");
     assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2, "a merge commit");
-    assert_eq!(story.git("show HEAD:test-list.md").matches("- [x]").count(), 3);
+    assert_eq!(story.git("show HEAD^2~1:test-list.md").matches("- [x]").count(), 3);
+    assert!(!story.git("ls-tree --name-only HEAD").contains("test-list.md"), "the list stays in the run's commits");
     assert_eq!(story.git("for-each-ref refs/heads/redgreen refs/redgreen/work"), "");
     assert_eq!(story.git("worktree list --porcelain").matches("worktree ").count(), 1);
 }

@@ -157,6 +157,7 @@ fn assignment(role: Role) -> Assignment {
         pending: Vec::new(),
         trouble: None,
         diagnosis: None,
+        remarks: Vec::new(),
         strategy: Strategy::New,
     }
 }

@@ -13,9 +13,7 @@ fn ts_01_safe_isolation() {
     let said = story.redgreen(RUN_DESIGN).exits(3).says("Issue 87: A calculator");
     assert_eq!(story.belongings(), before, "the user's checkout was touched");
     assert!(
-        said.stdout
-            .trim_end()
-            .ends_with("test-list.md, tests/test_add.py, tests/test_multiply.py, tests/test_subtract.py"),
+        said.stdout.trim_end().ends_with("calc.py, tests/test_add.py, tests/test_multiply.py, tests/test_subtract.py"),
         "{}",
         said.stdout
     );

@@ -1,0 +1,86 @@
+//! The numbers of a run and the words for where it stands: one source for the summary, the report, `why` and `status`.
+
+use crate::event::Outcome;
+use crate::phase::Phase;
+use crate::state::{Ending, Situation, State};
+
+/// What a run amounts to so far. What was rolled back is not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Cycles that were accepted from RED to REFACTOR.
+    pub cycles: u32,
+    /// Tests that accepted REDs wrote.
+    pub written: u64,
+    /// Items of the list that are done, and that are open.
+    pub done: usize,
+    pub open: usize,
+    /// Open items that planning dropped or reworded.
+    pub removed: Vec<String>,
+    /// Turns of GREEN, in all accepted cycles and in the longest of them.
+    pub iterations: u32,
+    pub iterations_most: u32,
+}
+
+impl Tally {
+    pub fn of(state: &State) -> Self {
+        let progress = &state.progress;
+        Self {
+            cycles: state.cycles(),
+            written: progress.written,
+            done: progress.completed.len(),
+            open: progress.pending.len(),
+            removed: progress.removed.clone(),
+            iterations: progress.iterations.iter().sum(),
+            iterations_most: progress.iterations.iter().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// The cycle to name: the one under way, or the last one when the list is done.
+    pub fn cycle(state: &State) -> u32 {
+        match state.phase() {
+            Phase::Complete => state.cycles().max(1),
+            Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor => state.progress.cycle,
+        }
+    }
+}
+
+/// Where a run stands, in a few words.
+pub fn standing(state: &State) -> &'static str {
+    match &state.left {
+        Some(Outcome::Merged) => "merged",
+        Some(Outcome::Aborted) => "aborted",
+        Some(Outcome::Waiting) => "waiting for a human",
+        Some(Outcome::MergeBlocked { .. }) => "merge blocked",
+        Some(Outcome::GaveUp { .. }) => "gave up",
+        Some(Outcome::NothingDeveloped { .. }) => "nothing was developed",
+        Some(Outcome::Undecided { .. }) => "undecided",
+        Some(Outcome::AgentUnusable { .. }) => "agent unusable",
+        Some(Outcome::BaselineUnusable { .. }) => "suite does not run",
+        Some(Outcome::BudgetSpent { .. }) => "budget spent",
+        Some(Outcome::Interrupted) => "interrupted",
+        Some(Outcome::RolledBack { .. }) => "rolled back",
+        None => "under way",
+    }
+}
+
+/// What has to hold for the run to go on: the rule of its phase, in one sentence.
+pub fn gate(state: &State) -> &'static str {
+    match &state.situation {
+        Situation::Ended(Ending::Merged { .. }) => "none: the run is merged",
+        Situation::Ended(Ending::Aborted) => "none: the run was aborted",
+        Situation::Measuring { .. }
+        | Situation::Unmeasurable { .. }
+        | Situation::Working { .. }
+        | Situation::Reverting { .. }
+        | Situation::Halted { .. }
+        | Situation::Waiting { .. }
+        | Situation::Merging { .. }
+        | Situation::Discarding => match state.phase() {
+            Phase::Plan => "test-list.md names an open test, and nothing else was changed",
+            Phase::Red => "the new test fails, and every other test passes",
+            Phase::Green => "every test passes, none is missing or skipped, and no test was changed",
+            Phase::Refactor => "every test still passes, and none is missing",
+            Phase::Complete => "a human approves",
+        },
+    }
+}

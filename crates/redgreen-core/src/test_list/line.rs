@@ -1,0 +1,107 @@
+//! One line of `test-list.md`: whether it is an item, and which mark it carries, in whatever syntax people and models
+//! write lists.
+
+/// An item as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Written<'a> {
+    pub(super) description: &'a str,
+    /// It claims to be done: `[x]`, `[✓]`, `~~struck~~`, a checked HTML box.
+    pub(super) ticked: bool,
+    /// What stands before the box when it is a markdown box, so that the line can be written again as it was.
+    pub(super) lead: Option<&'a str>,
+}
+
+/// Marks of one letter that claim an item is done. A digit is a footnote, other letters are keys or priorities.
+const LETTERS: &[char] = &['x', 'X', 'v', 'V', 'y', 'Y'];
+const WORDS: &[&str] = &["done", "ok", "yes", "complete", "completed", "finished", "passed", "pass"];
+const OPEN_SYMBOLS: &[char] = &['☐', '□', '⬜'];
+const TICK_SYMBOLS: &[char] = &['☑', '☒', '✅', '✔', '✓', '🗹', '√'];
+/// Follows some of the symbols, and asks for their colourful form.
+const VARIATION: char = '\u{fe0f}';
+
+pub(super) fn read(line: &str) -> Option<Written<'_>> {
+    let text = line.trim();
+    html(text).or_else(|| markdown(line, text))
+}
+
+fn markdown<'a>(line: &'a str, text: &'a str) -> Option<Written<'a>> {
+    let quoted = text.trim_start_matches(['>', ' ', '\t']);
+    let (quoted, struck_line) = struck(quoted);
+    let rest = bullet(quoted)?;
+    let (rest, struck_rest) = struck(rest);
+    let claimed = struck_line || struck_rest;
+    if let Some((inner, after)) = boxed(rest) {
+        let ticked = tick_of(inner)?;
+        let (description, struck_words) = struck(after.trim());
+        let plain = !(claimed || struck_words);
+        let at = line.find('[').filter(|_| plain);
+        let lead = at.and_then(|at| line.get(..at));
+        return item(description, ticked || !plain, lead);
+    }
+    let mut letters = rest.chars();
+    match letters.next() {
+        Some(symbol) if OPEN_SYMBOLS.contains(&symbol) => item(unmarked(letters.as_str()), claimed, None),
+        Some(symbol) if TICK_SYMBOLS.contains(&symbol) => item(unmarked(letters.as_str()), true, None),
+        _ if claimed => item(rest, true, None),
+        _ => None,
+    }
+}
+
+/// `<input type="checkbox" checked> adds`, inside a list item or not.
+fn html(text: &str) -> Option<Written<'_>> {
+    let start = text.find("<input")?;
+    let (tag, after) = text.get(start..)?.split_once('>')?;
+    if !tag.to_lowercase().contains("checkbox") {
+        return None;
+    }
+    let ticked = tag.split([' ', '\t', '/']).any(|word| word.to_lowercase().starts_with("checked"));
+    let end = after.find('<').unwrap_or(after.len());
+    item(after.get(..end)?, ticked, None)
+}
+
+fn item<'a>(description: &'a str, ticked: bool, lead: Option<&'a str>) -> Option<Written<'a>> {
+    let description = description.trim();
+    (!description.is_empty()).then_some(Written { description, ticked, lead })
+}
+
+/// What follows `-`, `*`, `+`, `1.` or `1)`.
+fn bullet(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix(['-', '*', '+']).or_else(|| {
+        let digits = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        (digits.len() < text.len()).then(|| digits.strip_prefix(['.', ')'])).flatten()
+    })?;
+    Some(rest.trim_start())
+}
+
+/// The inside of a box and what follows it; `[words](address)` is a link.
+fn boxed(text: &str) -> Option<(&str, &str)> {
+    let (inner, after) = text.strip_prefix('[')?.split_once(']')?;
+    (!after.starts_with(['(', '[', ':'])).then_some((inner, after))
+}
+
+/// Whether a box with this inside claims to be done; `None` when it is no box.
+fn tick_of(inner: &str) -> Option<bool> {
+    let mark = inner.trim().trim_matches(VARIATION);
+    let mut letters = mark.chars();
+    match (letters.next(), letters.next()) {
+        // `[]` is no box, `[ ]` is.
+        (None, _) => (!inner.is_empty()).then_some(false),
+        (Some(letter), None) => (LETTERS.contains(&letter) || !letter.is_alphanumeric()).then_some(true),
+        (Some(_), Some(_)) => WORDS.contains(&mark.to_lowercase().as_str()).then_some(true),
+    }
+}
+
+/// The text without `~~` or `<s>`, `<del>` around it, and whether they were there.
+fn struck(text: &str) -> (&str, bool) {
+    for (open, close) in [("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>")] {
+        if let Some(inside) = text.strip_prefix(open) {
+            let inside = inside.trim_end();
+            return (inside.strip_suffix(close).unwrap_or(inside).trim(), true);
+        }
+    }
+    (text, false)
+}
+
+fn unmarked(text: &str) -> &str {
+    text.trim_start_matches(VARIATION)
+}

@@ -1,0 +1,133 @@
+//! `test-list.md` in the worktree. The engine owns its boxes: before and after a planner's turn the file is written with
+//! the ticks that accepted cycles stand for, and after every other turn it is put back.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use redgreen_core::state::Situation;
+use redgreen_core::test_list::{self, Known};
+
+use super::Engine;
+use super::turning::write;
+use crate::git::Worktree;
+
+/// A list is written by hand; what is larger is some other file.
+const LIST_BYTES_MAX: u64 = 1 << 20;
+/// The list that was there before the run, among the artifacts.
+const EARLIER: &str = "earlier-test-list.md";
+
+impl Engine<'_> {
+    /// What the engine knows of the list, whatever the file says.
+    pub(super) fn known_list(&self) -> Known<'_> {
+        let progress = &self.state.progress;
+        Known { completed: &progress.completed, pending: &progress.pending }
+    }
+
+    /// What was put right in the list after the turn that is judged now.
+    pub(super) fn list_remarks(&self) -> &[String] {
+        match &self.state.situation {
+            Situation::Working { attempt, .. } => &attempt.list,
+            _ => &[],
+        }
+    }
+
+    /// Before a planner's turn: the list shows what is done. A list from before the run is none of this run's: it is
+    /// kept among the artifacts, and planning begins without one.
+    pub(super) fn lay_out_list(&self, worktree: &Worktree) -> Result<()> {
+        let path = worktree.path.join(test_list::FILE);
+        if self.state.progress.handoff.is_none()
+            && let Some(earlier) = self.project.git.read_file(&self.state.run.base.tree, test_list::FILE)?
+        {
+            write(&self.folder.artifacts(), EARLIER, &earlier)?;
+            // A planner that is asked again finds what it wrote itself.
+            if read(&path)?.is_none_or(|text| same_text(&text, &String::from_utf8_lossy(&earlier))) {
+                clear(&path)?;
+            }
+        }
+        self.own_list(worktree).map(drop)
+    }
+
+    /// Writes the list with the engine's own ticks; says what that put right.
+    pub(super) fn own_list(&self, worktree: &Worktree) -> Result<Vec<String>> {
+        let path = worktree.path.join(test_list::FILE);
+        let text = read(&path)?;
+        let owned = test_list::own(text.as_deref(), self.known_list());
+        match text {
+            Some(text) if text == owned.text => {}
+            None if owned.text.is_empty() => clear(&path)?,
+            Some(_) | None => replace(&path, owned.text.as_bytes())?,
+        }
+        Ok(owned.undone.iter().map(ToString::to_string).collect())
+    }
+
+    /// After the turn of an agent that is no planner: the list is as it was accepted. `tree` is what the agent left.
+    pub(super) fn put_back_list(&self, worktree: &Worktree, tree: &str) -> Result<bool> {
+        let git = &self.project.git;
+        let head = &self.state.progress.head.tree;
+        if tree == head || !git.diff(head, tree)?.iter().any(|changed| changed.path == test_list::FILE) {
+            return Ok(false);
+        }
+        let path = worktree.path.join(test_list::FILE);
+        match git.read_file(head, test_list::FILE)? {
+            Some(bytes) => replace(&path, &bytes)?,
+            None => clear(&path)?,
+        }
+        Ok(true)
+    }
+
+    /// The tree with the list put back to what it was where the run began. That is what gets merged, so it is what the
+    /// tests are run on: code that needs the list must not pass here and fail there.
+    pub(super) fn without_list(&self, tree: &str) -> Result<String> {
+        self.project.git.with_file_of(tree, &self.state.run.base.tree, test_list::FILE)
+    }
+
+    /// The list of the tree that is judged; where git ignores the file, the one in the worktree.
+    pub(super) fn judged_list(&self, tree: &str) -> Result<Option<String>> {
+        match self.project.git.read_file(tree, test_list::FILE)? {
+            Some(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            None => read(&self.worktree().path.join(test_list::FILE)),
+        }
+    }
+}
+
+/// The file's text; `None` when it is no plain file of bearable size. A link is not followed: it may lead anywhere.
+fn read(path: &Path) -> Result<Option<String>> {
+    let act = || format!("read {}", path.display());
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(act),
+        Ok(facts) if !facts.is_file() || facts.len() > LIST_BYTES_MAX => return Ok(None),
+        Ok(_) => {}
+    }
+    let bytes = fs::read(path).with_context(act)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// A new file in place of whatever is there, so that no link of an agent's is written through.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    clear(path)?;
+    let act = || format!("write {}", path.display());
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).with_context(act)?;
+    file.write_all(bytes).with_context(act)
+}
+
+fn clear(path: &Path) -> Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove {}", path.display()))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// A checkout may have other line endings than the commit.
+fn same_text(one: &str, other: &str) -> bool {
+    one.lines().eq(other.lines())
+}

@@ -1,0 +1,143 @@
+//! Going on from a note in the plain form. It says what is done and what comes next, and nothing of the run: what is
+//! missing is taken from the repository, and said.
+
+use anyhow::Result;
+use redgreen_core::brief::Brief;
+use redgreen_core::event::{Event, Mark, Run};
+use redgreen_core::handoff::{Handoff, RunFacts, VERSION};
+use redgreen_core::note::{Note, Plain};
+use redgreen_core::phase::Phase;
+
+use super::Request;
+use crate::engine::{Engine, Observer, Project, Sight, now};
+use crate::failure::Failure;
+use crate::git::Head;
+use crate::journal::{Journal, RunFolder};
+use crate::ops::run::{keep_agents, keep_examples, went_wrong, withheld};
+use crate::ops::{BEGIN, Stopped, kill_at, notes, report, team};
+
+/// The plain note of the commit that is checked out; an error where it cannot be gone on from.
+pub(super) fn at_head(project: &Project) -> Result<Option<(String, Plain)>> {
+    let Head { commit: head, .. } = project.git.head()?;
+    let Some(found) = project.git.notes().recent(1, &["HEAD"])?.pop() else { return Ok(None) };
+    let Note::Plain(plain) = notes::readable(&found.commit, &found.text)? else { return Ok(None) };
+    if found.commit != head {
+        // Commits on top are nobody's phase: going on below them would leave them out, going on above them is a guess.
+        let what = "the newest handoff note is not on the commit that is checked out";
+        return Err(Failure::usage(what)
+            .evidence(format!("{} has it: {} {}", found.commit, found.subject, plain.phase))
+            .next(format!("git switch -c <name> {}, then: redgreen resume", short(&found.commit)))
+            .into());
+    }
+    if plain.next() == Phase::Complete {
+        return Err(Failure::usage(format!("the handoff note of {} says that everything is done", short(&head)))
+            .next(BEGIN)
+            .into());
+    }
+    if plain.wishes().is_empty() {
+        return Err(Failure::usage(format!("the handoff note of {} does not say what is to be built", short(&head)))
+            .evidence("it lacks `run`, with the request, and names neither a current nor a pending test")
+            .next(BEGIN)
+            .into());
+    }
+    Ok(Some((head, *plain)))
+}
+
+/// A new run that goes on where the note says, for the branch that is checked out.
+pub(super) fn adopt(
+    project: &Project,
+    request: &Request,
+    (commit, plain): (String, Plain),
+    observe: Observer<'_>,
+) -> Result<Stopped> {
+    let git = &project.git;
+    let Head { branch: Some(target), .. } = git.head()? else {
+        return Err(Failure::environment("HEAD is detached, and the handoff note does not say which branch it is for")
+            .next("git switch -c <name>, then: redgreen resume")
+            .into());
+    };
+    let kill_at = kill_at(project)?;
+    let brief = Brief::of(plain.wishes().join("; "));
+    let policy = request.limits.over(project.file.policy(&project.environment)?)?;
+    let (team, choice, remark) = team(project, &request.agents, None)?;
+    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+    let withheld = withheld(project, request.examples.as_deref(), &commit)?;
+    git.identity()?;
+    observe(Sight::Remark(&format!(
+        "the handoff note of {} lacks the facts of its run; taken instead: the request from its open tests ({}), the \
+         branch {target}, which is checked out, and a new name",
+        short(&commit),
+        brief.request
+    )));
+    let folder = project.store.create(now())?;
+    let run = Run {
+        id: folder.id.clone(),
+        policy,
+        base: Mark { tree: git.tree_of(&commit)?, commit: commit.clone() },
+        target,
+        branch: format!("redgreen/{}-{}", brief.slug(), folder.id.rsplit('-').next().unwrap_or_default()),
+        agent: team.name(),
+        linters: project.file.linters(&git.root, &project.environment),
+        brief,
+    };
+    let first = Event::Adopted { head: run.base.clone(), handoff: Box::new(whole(&plain, &run)), run: Box::new(run) };
+    keep_agents(&folder, &team, &choice)?;
+    keep_examples(&folder, withheld.as_deref())?;
+    let (journal, _) = Journal::open(&folder, kill_at)?;
+    let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(team), observe)?;
+    let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
+    let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    // It can be rendered again: `redgreen report`.
+    report::keep_summary(project, &stopped).ok();
+    Ok(stopped)
+}
+
+/// The open run that stood at a commit, by its journal; a plain note does not name it.
+pub(in crate::ops) fn run_at(project: &Project, commit: &str) -> Result<Option<RunFolder>> {
+    for folder in project.store.open()? {
+        let Ok((Some(state), _)) = crate::journal::read(&folder) else { continue };
+        if state.trail.iter().any(|waypoint| waypoint.progress.head.commit == commit) {
+            return Ok(Some(folder));
+        }
+    }
+    Ok(None)
+}
+
+/// The note as this program writes it.
+fn whole(plain: &Plain, run: &Run) -> Handoff {
+    Handoff {
+        version: VERSION,
+        phase: plain.phase,
+        next_phase: plain.next(),
+        cycle_number: plain.cycle_number,
+        current_test: plain.current(),
+        completed_tests: plain.completed_tests.clone(),
+        pending_tests: plain.pending_tests.clone(),
+        removed_tests: Vec::new(),
+        tests_written: 0,
+        test_result: plain.test_result,
+        error: plain.error.clone(),
+        error_details: plain.error_details.clone(),
+        retry_count: plain.retry_count,
+        run: RunFacts {
+            id: run.id.clone(),
+            request: run.brief.request.clone(),
+            base: run.base.commit.clone(),
+            target: run.target.clone(),
+            branch: run.branch.clone(),
+            agent: run.agent.clone(),
+            brief: None,
+        },
+        verdict: None,
+        tests: None,
+        targets: Vec::new(),
+        iterations: 0,
+        sessions: std::collections::BTreeMap::new(),
+        agents: std::collections::BTreeMap::new(),
+        spent: None,
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}

@@ -1,0 +1,48 @@
+//! The numbers of a run are the same wherever they are told: summary, report, page, `why`, `status`.
+
+use std::fs;
+
+use super::Story;
+
+fn html(story: &Story) -> String {
+    let page = story.place("page.html");
+    story.redgreen("report --html @page.html").exits(0);
+    fs::read_to_string(page).unwrap()
+}
+
+#[test]
+fn fault_5_the_numbers_of_a_whole_run_agree() {
+    let story = Story::calculator();
+    story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);
+    let said = story.redgreen("report").exits(0);
+    let said = said.says("Test Cases Written: 3 (").says("Test-Fix Iterations: 3 in 3 cycles, at most 1/");
+    let said = said.says("Test Files: tests/test_add.py, tests/test_subtract.py, tests/test_multiply.py\n");
+    for file in ["`calc.py`", "`tests/test_add.py`", "`tests/test_subtract.py`", "`tests/test_multiply.py`"] {
+        assert_eq!(said.stdout.matches(file).count(), 1, "{file}: {}", said.stdout);
+    }
+    assert!(!said.stdout.contains("test-list.md"), "it is not merged: {}", said.stdout);
+    let page = html(&story);
+    assert!(page.contains("<b>3</b><span>cycles</span>") && !page.contains("Cycle 4"), "{page}");
+    let run = story.redgreen("status --json").exits(0).json()["runs"][0].clone();
+    assert_eq!((&run["cycle"], &run["cycles"], &run["testsWritten"]), (&3.into(), &3.into(), &3.into()), "{run}");
+    story.redgreen("status").exits(0).says("COMPLETE, 3 of 3 tests done");
+    let report = story.redgreen("report --json").exits(0).json();
+    assert_eq!((&report["cycles"], &report["testsWritten"]), (&3.into(), &3.into()));
+
+    // What is rolled back is not counted any more, and is called by its name.
+    let third = story.git(&format!("rev-parse {}~5", story.branch()));
+    story.redgreen(&format!("rollback {third}")).exits(0);
+    story.redgreen("status").exits(0).says("rolled back to").says("PLAN of cycle 3, 2 of 3 tests done");
+    story.redgreen("report").exits(0).says("Test Cases Written: 2 (").says("Test-Fix Iterations: 2 in 2 cycles");
+    assert!(html(&story).contains("<b>rolled back</b><span>standing</span>"));
+}
+
+#[test]
+fn fault_5_a_run_that_is_over_waits_for_no_gate() {
+    let story = Story::calculator();
+    story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);
+    story.redgreen("why").exits(0).says("gate     a human approves");
+    story.redgreen("approve").exits(0);
+    story.redgreen("why").exits(0).says("gate     none: the run is merged");
+    story.redgreen("report").exits(0).says("Test Cases Written: 3 (").says("Complete (TDD Compliant)");
+}
