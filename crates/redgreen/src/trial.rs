@@ -29,7 +29,7 @@ use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::syntax::Language;
-use redgreen_core::verdict::{Decision, Reason, Verdict};
+use redgreen_core::verdict::{Code, Decision, Reason, Verdict};
 
 use crate::config;
 use crate::failure::Failure;
@@ -206,12 +206,18 @@ impl<'a> Court<'a> {
         if charge.phase == Phase::Green {
             known.tests.extend(control::asleep(&reading.material(&change, &after, &targets), &before, &after));
         }
-        let rule = |after: &Report| {
-            judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets })
+        let rule = |known: &Report, after: &Report| {
+            judge::judge(charge.phase, Evidence { change: &change, before: known, after, targets: &targets })
         };
-        let mut verdict = rule(&after);
+        let mut verdict = rule(&known, &after);
         if verdict.decision == Decision::Refused && self.excuse(&before, &mut after, &targets)? {
-            verdict = rule(&after);
+            verdict = rule(&known, &after);
+        }
+        if verdict.has(Code::RefactorTurnsGreen) {
+            if self.excuse_base(charge, &mut known, &after)? {
+                verdict = rule(&known, &after);
+            }
+            self.enter(Tree::Head, charge, &options)?;
         }
         if !reasons.is_empty() {
             verdict = and_refused(verdict, reasons);
@@ -220,7 +226,7 @@ impl<'a> Court<'a> {
             self.enter(Tree::Head, charge, &Options::default())?;
             let more = self.run(&Selection::Files(extra), &[])?;
             after = judge::with_extra(after, more);
-            verdict = rule(&after);
+            verdict = rule(&known, &after);
             self.enter(Tree::Head, charge, &options)?;
         }
         if verdict.decision == Decision::Accepted {

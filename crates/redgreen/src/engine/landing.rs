@@ -9,7 +9,7 @@ use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::event::{Event, Outcome};
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
-use redgreen_core::verdict::Decision;
+use redgreen_core::verdict::{Code, Decision};
 
 use super::{Engine, now};
 use crate::failure::Failure;
@@ -162,9 +162,11 @@ impl Engine<'_> {
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.
         let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
         let change = Change { paths: vec![merged] };
-        let verdict =
+        let mut verdict =
             judge::judge(Phase::Refactor, Evidence { change: &change, before: &before, after: &report, targets: &[] });
-        Ok((verdict.decision != Decision::Accepted).then(|| Trouble {
+        // What the other side repaired is welcome.
+        verdict.reasons.retain(|reason| reason.code != Code::RefactorTurnsGreen);
+        Ok((verdict.decision != Decision::Accepted && !verdict.reasons.is_empty()).then(|| Trouble {
             kind: "merge.tests_fail".to_owned(),
             message: format!("{target} has moved, and merged with it the tests do not pass\n{}", verdict.sentences()),
         }))

@@ -9,7 +9,7 @@ use redgreen_core::policy::Spent;
 use redgreen_core::state::{Ending, Situation, Stage, State};
 use serde::Serialize;
 
-use super::notes;
+use super::{notes, unblock};
 use crate::engine::Project;
 use crate::failure::Failure;
 use crate::journal::{self, RunFolder};
@@ -159,9 +159,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         Situation::Waiting { trouble: None } | Situation::Merging => {
             format!("redgreen approve {id}    (or: redgreen abort {id})")
         }
-        Situation::Waiting { trouble: Some(_) } => {
-            format!("put right what stood in the way, then: redgreen approve {id}    (or: redgreen abort {id})")
-        }
+        Situation::Waiting { trouble: Some(trouble) } => unblock::commands(state, trouble, id),
         Situation::Discarding => format!("redgreen abort {id}"),
         Situation::Ended(Ending::Merged { .. }) => "redgreen history".to_owned(),
         Situation::Ended(Ending::Aborted) => "redgreen salvage".to_owned(),

@@ -4,6 +4,7 @@ mod agents;
 mod bad_input;
 mod beside;
 mod built_in;
+mod claims;
 mod command;
 mod contest;
 mod cost;
