@@ -1,6 +1,7 @@
 //! Where a run stands: a fold over its events. `apply` is the only way to change it; `step::next` says what to do.
 
 mod recovery;
+pub mod review;
 mod work;
 
 use std::collections::BTreeMap;
@@ -92,6 +93,8 @@ pub enum Situation {
     Waiting {
         trouble: Option<Trouble>,
     },
+    /// Commits that a person added to the run's branch are judged.
+    Reviewing(Box<review::Review>),
     Merging,
     Discarding,
     Ended(Ending),
@@ -112,6 +115,8 @@ pub struct Attempt {
     pub iteration: u32,
     /// Turns that ran out of time; each one lengthens the limit of the next.
     pub timeouts: u32,
+    /// A person took the last turn. However often they are refused, what they wrote stays where it is.
+    pub human: bool,
     /// Told to the next try.
     pub trouble: Option<Trouble>,
     pub diagnosis: Option<String>,
@@ -234,6 +239,9 @@ impl State {
             Event::Resumed { policy } => self.resume(policy.as_deref()),
             Event::RolledBack { to, .. } => self.roll_back(to).ok_or(illegal)?,
             Event::Decided { decision } => self.decide(*decision).ok_or(illegal)?,
+            Event::HumanCommitted { commits, work, .. } => {
+                self.human_committed(commits, work.as_ref()).ok_or(illegal)?;
+            }
             Event::Prepared { .. } | Event::Left { .. } => return Err(illegal),
             Event::Measured { .. }
             | Event::Turned { .. }
@@ -245,6 +253,7 @@ impl State {
             | Event::Committed { .. }
             | Event::Noted { .. }
             | Event::MergeBlocked { .. }
+            | Event::Reviewed { .. }
             | Event::Merged { .. }
             | Event::Discarded { .. }
             | Event::Started { .. }
@@ -261,6 +270,7 @@ impl State {
             | Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
             | Situation::Merging
             | Situation::Discarding
             | Situation::Ended(_) => &self.progress.head.tree,
@@ -274,6 +284,7 @@ impl State {
             Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
             | Situation::Merging
             | Situation::Discarding
             | Situation::Ended(_) => false,
@@ -282,15 +293,7 @@ impl State {
 
     /// The phase under way.
     pub fn phase(&self) -> Phase {
-        match &self.situation {
-            Situation::Measuring { then } | Situation::Unmeasurable { then, .. } => *then,
-            Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
-                *phase
-            }
-            Situation::Waiting { .. } | Situation::Merging | Situation::Discarding | Situation::Ended(_) => {
-                Phase::Complete
-            }
-        }
+        self.situation.phase()
     }
 
     pub fn is_over(&self) -> bool {
@@ -356,6 +359,7 @@ impl State {
         if let Event::Turned { took_ms, .. }
         | Event::Measured { took_ms, .. }
         | Event::Judged { took_ms, .. }
+        | Event::Reviewed { took_ms, .. }
         | Event::Linted { took_ms, .. } = event
         {
             self.spent.work_ms = self.spent.work_ms.saturating_add(*took_ms);
@@ -377,7 +381,10 @@ impl State {
                 *total = total.saturating_add(part.unwrap_or(0));
             }
         }
-        if let Event::Measured { .. } | Event::Judged { report: Some(_), .. } = event {
+        if let Event::Measured { .. }
+        | Event::Judged { report: Some(_), .. }
+        | Event::Reviewed { report: Some(_), .. } = event
+        {
             self.reports += 1;
         }
     }
@@ -387,6 +394,9 @@ impl State {
         self.prepared = false;
         if let Some(policy) = policy {
             self.run.policy = policy.clone();
+        }
+        if let Situation::Reviewing(review) = &self.situation {
+            return self.resume_review((**review).clone());
         }
         match &mut self.situation {
             Situation::Unmeasurable { then, .. } => self.situation = Situation::Measuring { then: *then },
@@ -417,6 +427,7 @@ impl State {
             Situation::Measuring { .. }
             | Situation::Reverting { .. }
             | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
             | Situation::Merging
             | Situation::Discarding
             | Situation::Ended(_) => {}
@@ -486,6 +497,7 @@ impl State {
             (Situation::Reverting { phase, attempt, trouble, stage }, event) => {
                 self.revert(phase, attempt, trouble, stage, event)?
             }
+            (Situation::Reviewing(review), event) => self.review(*review, event)?,
             (Situation::Merging, Event::Merged { commit }) => {
                 Situation::Ended(Ending::Merged { commit: commit.clone() })
             }
@@ -500,6 +512,20 @@ impl State {
 }
 
 impl Situation {
+    /// The phase under way.
+    pub fn phase(&self) -> Phase {
+        match self {
+            Situation::Measuring { then } | Situation::Unmeasurable { then, .. } => *then,
+            Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
+                *phase
+            }
+            Situation::Reviewing(review) => review.before.phase(),
+            Situation::Waiting { .. } | Situation::Merging | Situation::Discarding | Situation::Ended(_) => {
+                Phase::Complete
+            }
+        }
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Situation::Measuring { .. } => "measuring",
@@ -508,6 +534,7 @@ impl Situation {
             Situation::Reverting { .. } => "reverting",
             Situation::Halted { .. } => "halted",
             Situation::Waiting { .. } => "waiting",
+            Situation::Reviewing(_) => "reviewing",
             Situation::Merging => "merging",
             Situation::Discarding => "discarding",
             Situation::Ended(_) => "ended",

@@ -7,6 +7,7 @@ mod call;
 mod checkout;
 mod commit;
 mod diff;
+mod history;
 mod ignores;
 mod landing;
 mod lock;

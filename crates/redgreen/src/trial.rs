@@ -19,7 +19,7 @@ use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use redgreen_core::change::{Change, Class, Kind};
+use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::control::reworked::{Reworked, reworked};
 use redgreen_core::control::{self, Control, Material, Tree};
 use redgreen_core::coverage::Coverage;
@@ -144,6 +144,20 @@ pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Reme
     let surroundings = court.surroundings.clone();
     court.close()?;
     Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
+}
+
+/// The verdict on a merge with another branch: to every test that passed before, it is what a refactoring is. What the
+/// other side added, changed or repaired is not this step's doing.
+pub fn as_a_merge(target: &str, charge: &Charge<'_>, tried: &Tried) -> Verdict {
+    let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
+    let (change, before) = (Change { paths: vec![merged] }, charge.before.clone().unwrap_or_default());
+    let evidence = Evidence { change: &change, before: &before, after: &tried.shown, targets: &[] };
+    let verdict = judge::judge(Phase::Refactor, evidence);
+    let repairs = verdict.reasons.iter().all(|reason| reason.code == Code::RefactorTurnsGreen);
+    match verdict.decision {
+        Decision::Refused if repairs => Verdict::accepted(Reason::plain(Code::RefactorKept)),
+        Decision::Refused | Decision::Accepted | Decision::Undecided => verdict,
+    }
 }
 
 /// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.
@@ -335,6 +349,6 @@ fn is_script(path: &str) -> bool {
     language == Language::Python || language.is_script()
 }
 
-fn is_added_test(changed: &redgreen_core::change::ChangedPath) -> bool {
+fn is_added_test(changed: &ChangedPath) -> bool {
     changed.kind == Kind::Added && changed.class == Class::Test && is_script(&changed.path)
 }

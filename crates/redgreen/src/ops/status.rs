@@ -6,6 +6,7 @@ use redgreen_core::brief::TestCase;
 use redgreen_core::event::Outcome;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Spent;
+use redgreen_core::state::review::Reviewing;
 use redgreen_core::state::{Ending, Situation, Stage, State};
 use serde::Serialize;
 
@@ -144,6 +145,9 @@ pub fn next_command(state: &State, at_work: bool) -> String {
                 anew.unwrap_or_default()
             );
         }
+        Some(Outcome::Undecided { trouble, .. }) if unblock::is_of_the_branch(trouble) => {
+            return unblock::commands(state, trouble, id);
+        }
         Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
             return format!("put right what it says, then: redgreen resume {id}    (or: redgreen abort {id})");
         }
@@ -156,6 +160,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         | None => {}
     }
     match &state.situation {
+        Situation::Reviewing(review) if review.before == Situation::Merging => format!("redgreen approve {id}"),
         Situation::Waiting { trouble: None } | Situation::Merging => {
             format!("redgreen approve {id}    (or: redgreen abort {id})")
         }
@@ -167,6 +172,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         | Situation::Unmeasurable { .. }
         | Situation::Working { .. }
         | Situation::Reverting { .. }
+        | Situation::Reviewing(_)
         | Situation::Halted { .. } => format!("redgreen resume {id}"),
     }
 }
@@ -187,6 +193,10 @@ fn trouble(state: &State) -> Option<Trouble> {
         | Situation::Reverting { trouble, .. }
         | Situation::Halted { trouble, .. } => Some(trouble.clone()),
         Situation::Waiting { trouble } => trouble.clone(),
+        Situation::Reviewing(review) => match &review.stage {
+            Reviewing::Refused { trouble } => Some(trouble.clone()),
+            Reviewing::Judging | Reviewing::Noting => None,
+        },
         Situation::Measuring { .. } | Situation::Merging | Situation::Discarding | Situation::Ended(_) => None,
     }
 }

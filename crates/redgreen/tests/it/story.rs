@@ -15,6 +15,7 @@ mod doors;
 mod examples;
 mod fingerprint;
 mod frameworks;
+mod human;
 mod judge;
 mod kill;
 mod many;

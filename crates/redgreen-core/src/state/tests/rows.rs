@@ -172,6 +172,7 @@ fn told_briefly(step: &Step) -> String {
         | Step::Record { .. }
         | Step::Commit { .. }
         | Step::Note { .. }
+        | Step::Review { .. }
         | Step::Merge { .. }
         | Step::Discard
         | Step::Stop => step.name().to_owned(),

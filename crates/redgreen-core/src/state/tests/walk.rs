@@ -233,6 +233,7 @@ impl Walk {
                 same(Event::MergeBlocked { trouble: trouble("a conflict") }),
                 same(Event::Merged { commit: "merge".to_owned() }),
             ],
+            Step::Review { .. } => vec![],
             Step::Discard => vec![(Event::Discarded { salvage: None }, None)],
             Step::Leave { outcome } => {
                 self.reached.insert(format!("left: {}", outcome_name(&outcome)));
@@ -371,6 +372,7 @@ fn check_state(place: &Place) {
         | Situation::Unmeasurable { .. }
         | Situation::Halted { .. }
         | Situation::Waiting { .. }
+        | Situation::Reviewing(_)
         | Situation::Merging
         | Situation::Discarding
         | Situation::Ended(_) => &state.progress.head.tree,
@@ -385,7 +387,12 @@ fn check_state(place: &Place) {
         | Step::Record { .. }
         | Step::Commit { .. }
         | Step::Note { .. } => true,
-        Step::Prepare { .. } | Step::Restore { .. } | Step::Merge { .. } | Step::Discard | Step::Stop => false,
+        Step::Prepare { .. }
+        | Step::Restore { .. }
+        | Step::Review { .. }
+        | Step::Merge { .. }
+        | Step::Discard
+        | Step::Stop => false,
         Step::Leave { .. } => held.is_some(),
     };
     assert!(!needs || held.as_ref() == Some(expected), "{step:?} finds {held:?} in {:?}", state.situation);
@@ -440,6 +447,8 @@ fn check_edge(from: &State, edge: &Edge) {
         | Event::RolledBack { .. }
         | Event::Decided { .. }
         | Event::MergeBlocked { .. }
+        | Event::HumanCommitted { .. }
+        | Event::Reviewed { .. }
         | Event::Merged { .. }
         | Event::Discarded { .. } => matches!(stage, Stage::Committing { .. }),
     };
@@ -488,6 +497,7 @@ fn check_resumed(before: &Step, was: &State, resumed: &State) {
         | Step::Record { .. }
         | Step::Commit { .. }
         | Step::Note { .. }
+        | Step::Review { .. }
         | Step::Merge { .. }
         | Step::Discard => assert_eq!(now, *before),
     }
@@ -507,6 +517,7 @@ fn check_illegal(state: &State) {
         Step::Commit { .. } => &["committed", "left"],
         Step::Note { .. } => &["noted", "left"],
         Step::Merge { .. } => &["merge-blocked", "merged", "left"],
+        Step::Review { .. } => &["reviewed", "left"],
         Step::Discard => &["discarded", "left"],
         Step::Leave { .. } => &["left"],
         Step::Stop => &[],
@@ -559,6 +570,7 @@ fn names(state: &State) -> Vec<String> {
         | Situation::Unmeasurable { .. }
         | Situation::Halted { .. }
         | Situation::Waiting { .. }
+        | Situation::Reviewing(_)
         | Situation::Merging
         | Situation::Discarding
         | Situation::Ended(_) => return vec![name.to_owned()],
