@@ -6,7 +6,7 @@ use anyhow::Result;
 use redgreen_core::agent::Trouble;
 use redgreen_core::event::{Event, Mark};
 use redgreen_core::phase::Phase;
-use redgreen_core::report::Report;
+use redgreen_core::report::{Outcome, Report};
 use redgreen_core::state::review::Review;
 use redgreen_core::state::{Progress, Situation, Stage};
 use redgreen_core::verdict::Decision;
@@ -154,7 +154,7 @@ impl Engine<'_> {
             Some(kept) => self.read_report(kept)?,
             None => self.accepted_report()?,
         };
-        let owed = before.owed.clone();
+        let (owed, outcome) = (before.owed.clone(), before.outcome);
         let before = match phase {
             // What RED left unbuilt may stay so: it is GREEN that owes it.
             Phase::Refactor => known_unbuilt(before),
@@ -177,7 +177,8 @@ impl Engine<'_> {
         if phase == Phase::Refactor && self.merges_target(progress, commit)? {
             tried.verdict = trial::as_a_merge(&self.state.run.target, &charge, &tried);
         }
-        if phase == Phase::Refactor {
+        if phase == Phase::Refactor && !owed.is_empty() {
+            tried.report.outcome = outcome;
             let (still, known) = std::mem::take(&mut tried.report.load_errors)
                 .into_iter()
                 .partition(|error| owed.iter().any(|owed| owed.file == error.file));
@@ -209,6 +210,9 @@ impl Engine<'_> {
 
 fn known_unbuilt(mut report: Report) -> Report {
     let owed = std::mem::take(&mut report.owed);
+    if !owed.is_empty() {
+        report.outcome = Outcome::DidNotCompile;
+    }
     report.load_errors.extend(owed);
     report
 }

@@ -270,6 +270,7 @@ impl Walk {
             | Situation::Working { .. }
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
+            | Situation::Reviewing(_)
             | Situation::Waiting { .. } => (false, false, false),
         };
         let waiting = matches!(left.situation, Situation::Waiting { .. });
