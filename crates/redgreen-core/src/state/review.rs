@@ -1,7 +1,7 @@
 //! Commits that a person added to the run's branch. They are part of the run: judged one by one, oldest first, by the rules
 //! of the phases, and then the run goes on from the last of them. Refused ones stop it, and stay where they are.
 
-use super::{Attempt, Progress, Situation, State, Waypoint};
+use super::{Progress, Situation, State, Waypoint};
 use crate::agent::Trouble;
 use crate::event::{Event, Kept, Mark};
 use crate::handoff::Handoff;
@@ -44,8 +44,10 @@ impl State {
     /// Commits were found on the run's branch that the run did not make.
     pub(super) fn human_committed(&mut self, commits: &[Mark], work: Option<&String>) -> Option<()> {
         let open = match &self.situation {
-            Situation::Working { .. } | Situation::Measuring { .. } | Situation::Merging => self.left.is_none(),
-            Situation::Unmeasurable { .. }
+            Situation::Working { .. } | Situation::Merging => self.left.is_none(),
+            // Before the suite was seen there is nothing to compare with.
+            Situation::Measuring { .. }
+            | Situation::Unmeasurable { .. }
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
@@ -122,34 +124,36 @@ impl State {
                 self.trail.push(Waypoint { progress: self.progress.clone(), next: Phase::Complete });
                 Situation::Merging
             }
-            Situation::Measuring { then } => Situation::Measuring { then },
-            before => {
-                let attempted = match before {
-                    Situation::Working { attempt, .. } => attempt,
-                    _ => Attempt::default(),
-                };
+            Situation::Working { attempt: attempted, .. } => {
                 self.trail.push(Waypoint { progress: self.progress.clone(), next: phase });
                 let mut situation = self.entering(phase);
-                if let Situation::Working { attempt, phase: now, .. } = &mut situation {
+                if let Situation::Working { attempt, .. } = &mut situation {
                     attempt.tree = review.work.unwrap_or_else(|| self.progress.head.tree.clone());
                     attempt.human = attempted.human;
                     attempt.retries = attempted.retries;
-                    attempt.trouble = attempted.trouble.filter(|_| *now == under_way);
+                    attempt.trouble = attempted.trouble.filter(|_| phase == under_way);
                 }
                 situation
             }
+            // Nowhere else is the branch looked at.
+            before @ (Situation::Measuring { .. }
+            | Situation::Unmeasurable { .. }
+            | Situation::Reverting { .. }
+            | Situation::Halted { .. }
+            | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
+            | Situation::Discarding
+            | Situation::Ended(_)) => before,
         }
     }
 
     fn stop_at(&mut self, mut review: Review, trouble: Trouble) -> Situation {
         self.prepared = false;
-        match review.before {
-            Situation::Merging => Situation::Waiting { trouble: Some(trouble) },
-            _ => {
-                review.stage = Reviewing::Refused { trouble };
-                Situation::Reviewing(Box::new(review))
-            }
+        if review.before == Situation::Merging {
+            return Situation::Waiting { trouble: Some(trouble) };
         }
+        review.stage = Reviewing::Refused { trouble };
+        Situation::Reviewing(Box::new(review))
     }
 }
 

@@ -66,8 +66,10 @@ impl Engine<'_> {
         // A commit of ours that was made before a crash: the step that made it settles it.
         match &self.state.situation {
             Situation::Working { stage, .. } if self.is_ours(&added, stage)? => Ok(None),
-            Situation::Working { .. } | Situation::Measuring { .. } => self.human_committed(added).map(Some),
-            Situation::Reverting { .. }
+            Situation::Working { .. } => self.human_committed(added).map(Some),
+            // They are looked at when somebody is asked for the next step.
+            Situation::Measuring { .. }
+            | Situation::Reverting { .. }
             | Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }

@@ -5,12 +5,11 @@ use super::*;
 const REFUSALS: u32 = 40;
 
 fn by_a_person(role: Role, turn: Turn, tree: &str) -> Event {
-    match turned(role, turn, tree) {
-        Event::Turned { role, turn, tree, cost, took_ms, session, agent, notices, .. } => {
-            Event::Turned { role, turn, tree, cost, took_ms, session, agent, human: true, notices }
-        }
-        other => other,
+    let mut event = turned(role, turn, tree);
+    if let Event::Turned { human, .. } = &mut event {
+        *human = true;
     }
+    event
 }
 
 /// A run up to the question of a phase, every phase before it accepted.
@@ -31,7 +30,14 @@ fn asked_for(phase: Phase) -> State {
                 Event::Committed { mark: mark(&format!("commit{commits}"), &tree) }
             }
             Step::Note { commit, handoff } => Event::Noted { commit, handoff },
-            step => panic!("{}", step.name()),
+            step @ (Step::Pause { .. }
+            | Step::Restore { .. }
+            | Step::Record { .. }
+            | Step::Review { .. }
+            | Step::Merge { .. }
+            | Step::Discard
+            | Step::Leave { .. }
+            | Step::Stop) => panic!("{}", step.name()),
         };
         state = state.apply(&event, AT).unwrap();
     }
