@@ -90,6 +90,9 @@ pub enum Event {
         /// Who it was, with the version it tells of itself, where it is a program of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
+        /// A person worked: what they wrote is never taken back.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        human: bool,
         /// What the agent did beside its work, and what became of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notices: Vec<String>,
@@ -148,6 +151,24 @@ pub enum Event {
     },
     MergeBlocked {
         trouble: Trouble,
+    },
+    /// Commits that the run did not make were found on its branch, on top of its own.
+    HumanCommitted {
+        /// Oldest first.
+        commits: Vec<Mark>,
+        /// What was under way, merged with the last of them; absent where that cannot be merged, and it is salvaged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        work: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        salvage: Option<String>,
+    },
+    /// One of them was judged, as the phase that it is.
+    Reviewed {
+        commit: String,
+        phase: Phase,
+        verdict: Verdict,
+        report: Option<Kept>,
+        took_ms: u64,
     },
     Merged {
         commit: String,
@@ -275,6 +296,8 @@ impl Event {
             Event::RolledBack { .. } => "rolled-back",
             Event::Decided { .. } => "decided",
             Event::MergeBlocked { .. } => "merge-blocked",
+            Event::HumanCommitted { .. } => "human-committed",
+            Event::Reviewed { .. } => "reviewed",
             Event::Merged { .. } => "merged",
             Event::Discarded { .. } => "discarded",
         }

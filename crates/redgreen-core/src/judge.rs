@@ -1,6 +1,8 @@
 //! The ruling on a phase: from the change, the report accepted last and the report of the candidate, nothing else. No
 //! word of any agent is an input.
 
+mod claimed;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 
@@ -9,6 +11,9 @@ use crate::framework;
 use crate::phase::Phase;
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
+
+pub use claimed::turned_green;
+use claimed::{nothing_to_make_pass, turns_green};
 
 /// What a ruling rests on.
 #[derive(Clone, Copy, Debug)]
@@ -249,6 +254,7 @@ fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
 }
 
 fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String]) -> Verdict {
+    let nothing_red = nothing_to_make_pass(before, targets);
     let mut reasons = submodules(change);
     reasons.extend(changed_tests(change));
     reasons.extend(changed_config(change, Code::GreenConfigChanged));
@@ -271,9 +277,11 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
     let excused = |test: &Test| owed.contains(test.id.as_str()) || hides(&new_errors, change, after, test);
     let others = others(before, after, &Change::default(), excused);
     let mut reached = reached(before, after, targets, &owed);
-    reached.none_new &= new_errors.is_empty();
+    reached.none_new &= new_errors.is_empty() && nothing_red.is_none();
     reasons.extend(others.reasons(Code::GreenRegression, Code::GreenNewlySkipped, Code::GreenTestsVanished));
     reasons.extend(reached.reasons());
+    // It explains what else is wrong, and is said first. Of code that does not build nobody knows what it would show.
+    reasons.splice(0..0, nothing_red.filter(|_| new_errors.is_empty()));
     if reasons.is_empty() {
         reasons.extend(contradiction(before, after, Code::GreenReportIncomplete));
     }
@@ -316,6 +324,7 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     ));
     let new_failures = after.tests.iter().filter(|test| test.status.is_failure() && before.test(&test.id).is_none());
     reasons.extend(bounded(new_failures.map(|test| failure(Code::RefactorRegression, test)).collect()));
+    reasons.extend(turns_green(before, after));
     reasons.extend(unfinished(after, Code::RefactorReportIncomplete, Code::RefactorReportIncomplete));
     if reasons.is_empty() {
         reasons.extend(contradiction(before, after, Code::RefactorReportIncomplete));

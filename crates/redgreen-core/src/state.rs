@@ -1,6 +1,7 @@
 //! Where a run stands: a fold over its events. `apply` is the only way to change it; `step::next` says what to do.
 
 mod recovery;
+pub mod review;
 mod work;
 
 use std::collections::BTreeMap;
@@ -101,6 +102,8 @@ pub enum Situation {
     Waiting {
         trouble: Option<Trouble>,
     },
+    /// Commits that a person added to the run's branch are judged.
+    Reviewing(Box<review::Review>),
     Merging {
         manner: Manner,
     },
@@ -123,6 +126,8 @@ pub struct Attempt {
     pub iteration: u32,
     /// Turns that ran out of time; each one lengthens the limit of the next.
     pub timeouts: u32,
+    /// A person took the last turn. However often they are refused, what they wrote stays where it is.
+    pub human: bool,
     /// Told to the next try.
     pub trouble: Option<Trouble>,
     pub diagnosis: Option<String>,
@@ -249,6 +254,9 @@ impl State {
             Event::Resumed { policy } => self.resume(policy.as_deref()),
             Event::RolledBack { to, .. } => self.roll_back(to).ok_or(illegal)?,
             Event::Decided { decision, manner } => self.decide(*decision, *manner).ok_or(illegal)?,
+            Event::HumanCommitted { commits, work, .. } => {
+                self.human_committed(commits, work.as_ref()).ok_or(illegal)?;
+            }
             Event::Prepared { .. } | Event::Left { .. } => return Err(illegal),
             Event::Measured { .. }
             | Event::Turned { .. }
@@ -260,6 +268,7 @@ impl State {
             | Event::Committed { .. }
             | Event::Noted { .. }
             | Event::MergeBlocked { .. }
+            | Event::Reviewed { .. }
             | Event::Merged { .. }
             | Event::Discarded { .. }
             | Event::Started { .. }
@@ -276,6 +285,7 @@ impl State {
             | Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
             | Situation::Merging { .. }
             | Situation::Discarding
             | Situation::Ended(_) => &self.progress.head.tree,
@@ -289,6 +299,7 @@ impl State {
             Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
             | Situation::Merging { .. }
             | Situation::Discarding
             | Situation::Ended(_) => false,
@@ -297,15 +308,7 @@ impl State {
 
     /// The phase under way.
     pub fn phase(&self) -> Phase {
-        match &self.situation {
-            Situation::Measuring { then } | Situation::Unmeasurable { then, .. } => *then,
-            Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
-                *phase
-            }
-            Situation::Waiting { .. } | Situation::Merging { .. } | Situation::Discarding | Situation::Ended(_) => {
-                Phase::Complete
-            }
-        }
+        self.situation.phase()
     }
 
     /// Cycles that were accepted from RED to REFACTOR. The one under way is none of them.
@@ -383,6 +386,7 @@ impl State {
         if let Event::Turned { took_ms, .. }
         | Event::Measured { took_ms, .. }
         | Event::Judged { took_ms, .. }
+        | Event::Reviewed { took_ms, .. }
         | Event::Linted { took_ms, .. } = event
         {
             self.spent.work_ms = self.spent.work_ms.saturating_add(*took_ms);
@@ -404,7 +408,10 @@ impl State {
                 *total = total.saturating_add(part.unwrap_or(0));
             }
         }
-        if let Event::Measured { .. } | Event::Judged { report: Some(_), .. } = event {
+        if let Event::Measured { .. }
+        | Event::Judged { report: Some(_), .. }
+        | Event::Reviewed { report: Some(_), .. } = event
+        {
             self.reports += 1;
         }
     }
@@ -414,6 +421,9 @@ impl State {
         self.prepared = false;
         if let Some(policy) = policy {
             self.run.policy = policy.clone();
+        }
+        if let Situation::Reviewing(review) = &self.situation {
+            return self.resume_review((**review).clone());
         }
         match &mut self.situation {
             Situation::Unmeasurable { then, .. } => self.situation = Situation::Measuring { then: *then },
@@ -444,6 +454,7 @@ impl State {
             Situation::Measuring { .. }
             | Situation::Reverting { .. }
             | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
             | Situation::Merging { .. }
             | Situation::Discarding
             | Situation::Ended(_) => {}
@@ -517,6 +528,7 @@ impl State {
             (Situation::Reverting { phase, attempt, trouble, stage }, event) => {
                 self.revert(phase, attempt, trouble, stage, event)?
             }
+            (Situation::Reviewing(review), event) => self.review(*review, event)?,
             (Situation::Merging { .. }, Event::Merged { commit }) => {
                 Situation::Ended(Ending::Merged { commit: commit.clone() })
             }
@@ -531,6 +543,20 @@ impl State {
 }
 
 impl Situation {
+    /// The phase under way.
+    pub fn phase(&self) -> Phase {
+        match self {
+            Situation::Measuring { then } | Situation::Unmeasurable { then, .. } => *then,
+            Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
+                *phase
+            }
+            Situation::Reviewing(review) => review.before.phase(),
+            Situation::Waiting { .. } | Situation::Merging { .. } | Situation::Discarding | Situation::Ended(_) => {
+                Phase::Complete
+            }
+        }
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Situation::Measuring { .. } => "measuring",
@@ -539,6 +565,7 @@ impl Situation {
             Situation::Reverting { .. } => "reverting",
             Situation::Halted { .. } => "halted",
             Situation::Waiting { .. } => "waiting",
+            Situation::Reviewing(_) => "reviewing",
             Situation::Merging { .. } => "merging",
             Situation::Discarding => "discarding",
             Situation::Ended(_) => "ended",

@@ -2,10 +2,11 @@
 
 use crate::agent::{Assignment, Strategy, Trouble};
 use crate::brief::{Kind, headline};
-use crate::event::{Manner, Outcome};
+use crate::event::{Manner, Mark, Outcome};
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
+use crate::state::review::{Review, Reviewing};
 use crate::state::{Acceptance, Attempt, Ending, Reverting, Situation, Stage, State};
 use crate::text;
 use crate::verdict::Code;
@@ -51,6 +52,10 @@ pub enum Step {
         commit: String,
         handoff: Box<Handoff>,
     },
+    /// Judge a commit that a person put on the run's branch, on top of what was accepted last.
+    Review {
+        commit: Mark,
+    },
     Merge {
         message: String,
         manner: Manner,
@@ -79,6 +84,7 @@ pub fn next(state: &State) -> Step {
         Situation::Waiting { trouble: Some(trouble) } => leave(Outcome::MergeBlocked { trouble: trouble.clone() }),
         Situation::Ended(Ending::Merged { .. }) => leave(Outcome::Merged),
         Situation::Ended(Ending::Aborted) => leave(Outcome::Aborted),
+        Situation::Reviewing(review) => review_step(review),
         Situation::Merging { manner } => Step::Merge { message: merge_message(state), manner: *manner },
         Situation::Discarding => Step::Discard,
         Situation::Measuring { .. } => Step::Measure,
@@ -115,6 +121,7 @@ impl Step {
             Step::Record { .. } => "record",
             Step::Commit { .. } => "commit",
             Step::Note { .. } => "note",
+            Step::Review { .. } => "review",
             Step::Merge { .. } => "merge",
             Step::Discard => "discard",
             Step::Leave { .. } => "leave",
@@ -155,6 +162,22 @@ fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
         Stage::Noting { acceptance, .. } => Step::Note {
             commit: state.progress.head.commit.clone(),
             handoff: Box::new(handoff(state, phase, attempt, Some(acceptance))),
+        },
+    }
+}
+
+fn review_step(review: &Review) -> Step {
+    let undecided =
+        |trouble: &Trouble| leave(Outcome::Undecided { phase: review.before.phase(), trouble: trouble.clone() });
+    match &review.stage {
+        Reviewing::Refused { trouble } => undecided(trouble),
+        Reviewing::Judging | Reviewing::Noting => match (review.commits.first(), review.note()) {
+            (Some(commit), _) => Step::Review { commit: commit.clone() },
+            (None, Some(handoff)) => {
+                Step::Note { commit: review.progress.head.commit.clone(), handoff: Box::new(handoff) }
+            }
+            // Without a note to move, the state does not wait for one.
+            (None, None) => Step::Stop,
         },
     }
 }
@@ -265,6 +288,7 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         | Situation::Reverting { .. }
         | Situation::Halted { .. }
         | Situation::Waiting { .. }
+        | Situation::Reviewing(_)
         | Situation::Merging { .. }
         | Situation::Discarding
         | Situation::Ended(_) => phase,

@@ -68,6 +68,7 @@ pub fn gate(state: &State) -> &'static str {
     match &state.situation {
         Situation::Ended(Ending::Merged { .. }) => "none: the run is merged",
         Situation::Ended(Ending::Aborted) => "none: the run was aborted",
+        Situation::Reviewing(_) => "the commits that others put on the run's branch are accepted",
         Situation::Measuring { .. }
         | Situation::Unmeasurable { .. }
         | Situation::Working { .. }

@@ -192,6 +192,9 @@ vocabulary! {
 
     GreenPasses "green.passes" Nobody
         "every test of the run passes, and none is missing" "improve the code, or leave it";
+    GreenNothingRed "green.nothing_red" Test
+        "no test fails at the base, so there is nothing to make pass"
+        "take the commit with the new failing test as the base, and judge it first: redgreen judge red; what only changes the form of the code: redgreen judge refactor";
     GreenStillFailing "green.still_failing" Code
         "a test that has to pass still fails" "make it pass";
     GreenDoesNotCompile "green.does_not_compile" Code
@@ -236,6 +239,8 @@ vocabulary! {
         "the refactoring was rolled back; the green code stays" "plan the next test";
     RefactorRegression "refactor.regression" Code
         "tests that passed before fail now" "change the form, not what the code does";
+    RefactorTurnsGreen "refactor.turns_green" Code
+        "a test that failed before passes now: that is a GREEN" "have it judged as one: redgreen judge green";
     RefactorTestsVanished "refactor.tests_vanished" Code
         "tests that passed before are gone or skipped" "keep every test";
     RefactorConfigChanged "refactor.config_changed" Code
@@ -290,6 +295,10 @@ impl Verdict {
 
     pub fn first(&self) -> Option<&Reason> {
         self.reasons.first()
+    }
+
+    pub fn has(&self, code: Code) -> bool {
+        self.reasons.iter().any(|reason| reason.code == code)
     }
 
     /// A human has to decide between a test and the brief.

@@ -103,6 +103,12 @@ impl Team {
         std::iter::once(self.usual.name()).chain(special).collect::<Vec<_>>().join(", ")
     }
 
+    /// The same with the servers that the user's variables send programs to: who receives what is sent.
+    pub fn recipients(&self) -> String {
+        let special = self.special.iter().map(|(role, agent)| format!("{role}: {}", agent.recipient()));
+        std::iter::once(self.usual.recipient()).chain(special).collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether a fence keeps all of them from what is the user's.
     pub fn is_held(&self) -> Result<bool> {
         for agent in std::iter::once(&self.usual).chain(self.special.values()) {
@@ -130,6 +136,17 @@ impl Agent {
             Agent::Scripted(script) => script.agent(),
             Agent::External(external) => external.name().to_owned(),
             Agent::Human(_) => choice::HUMAN.to_owned(),
+        }
+    }
+
+    fn recipient(&self) -> String {
+        let servers = match self {
+            Agent::External(external) => external.servers(),
+            Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => Vec::new(),
+        };
+        match servers.as_slice() {
+            [] => self.name(),
+            servers => format!("{} ({})", self.name(), servers.join(", ")),
         }
     }
 

@@ -3,11 +3,13 @@
 //! killed in between goes on as if nothing had happened.
 
 mod batching;
+mod human;
 mod judging;
 mod landing;
 mod list;
 mod outfitting;
 mod refs;
+mod review;
 mod stale;
 mod turning;
 
@@ -164,6 +166,7 @@ impl<'a> Engine<'a> {
                 self.project.git.notes().write(commit, &handoff.render())?;
                 Ok(Event::Noted { commit: commit.clone(), handoff: handoff.clone() })
             }
+            Step::Review { commit } => self.review(commit),
             Step::Merge { message, manner } => self.merge(message, *manner),
             Step::Discard => self.discard(),
             Step::Leave { outcome } => self.leave(outcome),
@@ -210,6 +213,7 @@ pub fn not_ready(state: &State) -> Option<Failure> {
     let id = &state.run.id;
     match &state.situation {
         Situation::Waiting { .. } | Situation::Merging { .. } => None,
+        Situation::Reviewing(review) if matches!(review.before, Situation::Merging { .. }) => None,
         Situation::Ended(_) => Some(Failure::usage(format!("run {id} is over")).next("redgreen history")),
         Situation::Discarding => {
             Some(Failure::usage(format!("run {id} is being aborted")).next(format!("redgreen abort {id}")))
@@ -218,6 +222,7 @@ pub fn not_ready(state: &State) -> Option<Failure> {
         | Situation::Unmeasurable { .. }
         | Situation::Working { .. }
         | Situation::Reverting { .. }
+        | Situation::Reviewing(_)
         | Situation::Halted { .. } => Some(
             Failure::usage(format!("run {id} is not done yet: it is in {}", state.phase()))
                 .next(format!("redgreen resume {id}")),

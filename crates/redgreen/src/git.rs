@@ -4,8 +4,10 @@
 //! Nothing here changes the user's checkout, index, branches or configuration, except `Git::merge`, which is asked to.
 
 mod call;
+mod checkout;
 mod commit;
 mod diff;
+mod history;
 mod ignores;
 mod landing;
 mod lock;

@@ -125,6 +125,7 @@ impl Journal {
             | Event::Adopted { .. }
             | Event::Turned { .. }
             | Event::Committed { .. }
+            | Event::HumanCommitted { .. }
             | Event::RolledBack { .. }
             | Event::Decided { .. }
             | Event::Merged { .. }
@@ -140,6 +141,7 @@ impl Journal {
             | Event::Recorded { .. }
             | Event::Noted { .. }
             | Event::Resumed { .. }
+            | Event::Reviewed { .. }
             | Event::MergeBlocked { .. } => Durable::No,
         };
         self.append(Body::Event(Box::new(event.clone())), at, durable)

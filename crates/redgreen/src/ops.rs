@@ -23,6 +23,7 @@ pub mod schema;
 pub mod status;
 pub mod test;
 pub mod trust;
+pub mod unblock;
 pub mod why;
 
 use std::fs;

@@ -19,7 +19,7 @@ use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use redgreen_core::change::{Change, Class, Kind};
+use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::control::reworked::{Reworked, reworked};
 use redgreen_core::control::{self, Control, Material, Tree};
 use redgreen_core::coverage::Coverage;
@@ -29,7 +29,7 @@ use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::syntax::Language;
-use redgreen_core::verdict::{Decision, Reason, Verdict};
+use redgreen_core::verdict::{Code, Decision, Reason, Verdict};
 
 use crate::config;
 use crate::failure::Failure;
@@ -146,6 +146,20 @@ pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Reme
     Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
 }
 
+/// The verdict on a merge with another branch: to every test that passed before, it is what a refactoring is. What the
+/// other side added, changed or repaired is not this step's doing.
+pub fn as_a_merge(target: &str, charge: &Charge<'_>, tried: &Tried) -> Verdict {
+    let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
+    let (change, before) = (Change { paths: vec![merged] }, charge.before.clone().unwrap_or_default());
+    let evidence = Evidence { change: &change, before: &before, after: &tried.shown, targets: &[] };
+    let verdict = judge::judge(Phase::Refactor, evidence);
+    let repairs = verdict.reasons.iter().all(|reason| reason.code == Code::RefactorTurnsGreen);
+    match verdict.decision {
+        Decision::Refused if repairs => Verdict::accepted(Reason::plain(Code::RefactorKept)),
+        Decision::Refused | Decision::Accepted | Decision::Undecided => verdict,
+    }
+}
+
 /// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.
 pub fn cover(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Option<Coverage>> {
     let mut court = Court::open(ground, tree, tree, None, timeout)?;
@@ -206,12 +220,18 @@ impl<'a> Court<'a> {
         if charge.phase == Phase::Green {
             known.tests.extend(control::asleep(&reading.material(&change, &after, &targets), &before, &after));
         }
-        let rule = |after: &Report| {
-            judge::judge(charge.phase, Evidence { change: &change, before: &known, after, targets: &targets })
+        let rule = |known: &Report, after: &Report| {
+            judge::judge(charge.phase, Evidence { change: &change, before: known, after, targets: &targets })
         };
-        let mut verdict = rule(&after);
+        let mut verdict = rule(&known, &after);
         if verdict.decision == Decision::Refused && self.excuse(&before, &mut after, &targets)? {
-            verdict = rule(&after);
+            verdict = rule(&known, &after);
+        }
+        if verdict.has(Code::RefactorTurnsGreen) {
+            if self.excuse_base(charge, &mut known, &after)? {
+                verdict = rule(&known, &after);
+            }
+            self.enter(Tree::Head, charge, &options)?;
         }
         if !reasons.is_empty() {
             verdict = and_refused(verdict, reasons);
@@ -220,7 +240,7 @@ impl<'a> Court<'a> {
             self.enter(Tree::Head, charge, &Options::default())?;
             let more = self.run(&Selection::Files(extra), &[])?;
             after = judge::with_extra(after, more);
-            verdict = rule(&after);
+            verdict = rule(&known, &after);
             self.enter(Tree::Head, charge, &options)?;
         }
         if verdict.decision == Decision::Accepted {
@@ -329,6 +349,6 @@ fn is_script(path: &str) -> bool {
     language == Language::Python || language.is_script()
 }
 
-fn is_added_test(changed: &redgreen_core::change::ChangedPath) -> bool {
+fn is_added_test(changed: &ChangedPath) -> bool {
     changed.kind == Kind::Added && changed.class == Class::Test && is_script(&changed.path)
 }

@@ -111,6 +111,22 @@ pub struct Provider {
     pub dialect: Dialect,
 }
 
+impl Provider {
+    /// Who receives what is sent: the provider by its name at its usual host, else the host itself. A base URL of the
+    /// environment or the settings sends it elsewhere, whatever the provider is called.
+    pub fn recipient(&self) -> &str {
+        let usual = known(&self.name).is_some_and(|known| host_of(known.base) == host_of(&self.base));
+        if usual { &self.name } else { host_of(&self.base) }
+    }
+}
+
+/// The host of an address, with its port; a name and a password in front of it are left out.
+pub fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    host.rsplit_once('@').map_or(host, |(_, host)| host)
+}
+
 /// Why it is not known where a model is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoProvider {
@@ -343,6 +359,25 @@ mod tests {
             };
             assert_eq!(seen, expected, "{wish:?}");
         }
+    }
+
+    #[test]
+    fn the_recipient_is_the_host_that_is_really_asked() {
+        let wish = |base: &str| Wish { provider: Some("openai".to_owned()), base: Some(base.to_owned()), wire: None };
+        for (model, wish, variable, expected) in [
+            ("claude-x", Wish::default(), None, "anthropic"),
+            ("claude-x", Wish::default(), Some("https://api.anthropic.com/v1"), "anthropic"),
+            ("claude-x", Wish::default(), Some("http://127.0.0.1:4010/"), "127.0.0.1:4010"),
+            ("gpt-x", Wish::default(), Some("https://llm.example.com/v1"), "llm.example.com"),
+            ("gemini-x", Wish::default(), Some("https://llm.example.com"), "llm.example.com"),
+            ("ollama/x", Wish::default(), Some("box"), "box:11434"),
+            ("m", wish("https://llm.example.com/v1"), None, "llm.example.com"),
+            ("m", wish("https://api.openai.com/v1"), None, "openai"),
+        ] {
+            let found = provider_of(model, &wish, |_| variable.map(str::to_owned)).unwrap();
+            assert_eq!(found.recipient(), expected, "{model} {variable:?}");
+        }
+        assert_eq!(host_of("https://me:secret@host:1/v1?key=2"), "host:1");
     }
 
     #[test]

@@ -50,10 +50,45 @@ impl State {
         Situation::Working { phase, attempt, stage }
     }
 
+    /// A person's turn that did not come to its end: their files stay, and they are asked again. Where nobody answers
+    /// again and again, the run is left until somebody resumes it.
+    pub(super) fn person_stopped(
+        &self,
+        phase: Phase,
+        mut attempt: Attempt,
+        failure: Failure,
+        message: &str,
+        tree: &str,
+    ) -> Situation {
+        let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.to_owned() };
+        tree.clone_into(&mut attempt.tree);
+        attempt.trouble = Some(trouble.clone());
+        let nobody_there = match failure {
+            Failure::Timeout => {
+                attempt.timeouts = attempt.timeouts.saturating_add(1);
+                attempt.timeouts > self.run.policy.retries_max
+            }
+            Failure::Crash => false,
+            Failure::RateLimit { .. } | Failure::Unusable | Failure::Budget => true,
+        };
+        let stage = if nobody_there { Stage::Unable { trouble } } else { Stage::Asking };
+        Situation::Working { phase, attempt, stage }
+    }
+
+    /// A person is told why, and goes on from what they wrote: nothing is rolled back, and no limit ends it.
+    fn refused_person(phase: Phase, mut attempt: Attempt) -> Situation {
+        let tries = if phase == Phase::Green { &mut attempt.iteration } else { &mut attempt.retries };
+        *tries = tries.saturating_add(1);
+        Situation::Working { phase, attempt, stage: Stage::Asking }
+    }
+
     pub(super) fn refused(&self, phase: Phase, mut attempt: Attempt, verdict: &Verdict, at: i64) -> Situation {
         let trouble = told(verdict);
         attempt.trouble = Some(trouble.clone());
         attempt.diagnosis = None;
+        if attempt.human {
+            return Self::refused_person(phase, attempt);
+        }
         match phase {
             Phase::Green => self.refused_green(attempt, verdict, trouble, at),
             Phase::Plan | Phase::Red | Phase::Refactor | Phase::Complete => {
@@ -133,10 +168,10 @@ impl State {
         at: i64,
     ) -> Situation {
         let trouble = told(verdict);
-        attempt.iteration += 1;
+        attempt.iteration = attempt.iteration.saturating_add(1);
         attempt.trouble = Some(trouble.clone());
         attempt.diagnosis = None;
-        if attempt.iteration >= self.run.policy.iterations_max {
+        if !attempt.human && attempt.iteration >= self.run.policy.iterations_max {
             let message = format!("{} iterations are used up\n{}", attempt.iteration, trouble.message);
             let holds = attempt.tree.clone();
             return self.gave_up(Phase::Green, attempt, Trouble { message, ..trouble }, &holds, at);

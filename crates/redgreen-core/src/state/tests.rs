@@ -9,6 +9,7 @@ use crate::step::{self, Step};
 use crate::verdict::{Code, Decision, Reason};
 
 mod batch;
+mod human;
 mod rows;
 mod walk;
 
@@ -61,6 +62,7 @@ fn turned(role: Role, turn: Turn, tree: &str) -> Event {
         took_ms: 0,
         session: None,
         agent: None,
+        human: false,
         notices: Vec::new(),
         list: Vec::new(),
     }

@@ -19,17 +19,22 @@ impl State {
     ) -> Option<Situation> {
         let stage = match (stage, event) {
             (Stage::Pausing { .. }, Event::Paused) => Stage::Asking,
-            (Stage::Asking, Event::Turned { role, turn, tree, list, .. }) if *role == attempt.role(phase) => match turn
-            {
-                Turn::Done { answer } => {
-                    attempt.tree.clone_from(tree);
-                    attempt.list.clone_from(list);
-                    Stage::Judging { answer: answer.clone() }
+            (Stage::Asking, Event::Turned { role, turn, tree, human, list, .. }) if *role == attempt.role(phase) => {
+                attempt.human = *human;
+                match turn {
+                    Turn::Done { answer } => {
+                        attempt.tree.clone_from(tree);
+                        attempt.list.clone_from(list);
+                        Stage::Judging { answer: answer.clone() }
+                    }
+                    Turn::Failed { failure, message } if *human => {
+                        return Some(self.person_stopped(phase, attempt, *failure, message, tree));
+                    }
+                    Turn::Failed { failure, message } => {
+                        return Some(self.agent_failed(phase, attempt, *failure, message, tree, at));
+                    }
                 }
-                Turn::Failed { failure, message } => {
-                    return Some(self.agent_failed(phase, attempt, *failure, message, tree, at));
-                }
-            },
+            }
             (Stage::Judging { answer }, Event::Judged { phase: judged, verdict, report, planned, written, .. })
                 if *judged == phase =>
             {

@@ -90,7 +90,10 @@ impl BuiltIn {
     /// The model and who serves it: what is sent, is sent there.
     pub(super) fn name(&self) -> String {
         let provider = self.client.provider();
-        format!("built-in ({} at {})", provider.model, provider.name)
+        match self.client.is_replaying() {
+            true => format!("built-in ({}, replayed from a file: nothing is sent)", provider.model),
+            false => format!("built-in ({} at {})", provider.model, provider.recipient()),
+        }
     }
 
     pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {

@@ -73,6 +73,11 @@ impl External {
         &self.name
     }
 
+    /// The servers that the user's variables send it to, each with the variable: `ANTHROPIC_BASE_URL: host`.
+    pub(super) fn servers(&self) -> Vec<String> {
+        self.agent_sandbox.servers(&self.row)
+    }
+
     pub(super) fn version(&self) -> Option<String> {
         self.version.get().cloned()
     }

@@ -121,6 +121,11 @@ impl Client {
         &self.0.provider
     }
 
+    /// Whether it answers from a file, and asks nobody.
+    pub fn is_replaying(&self) -> bool {
+        matches!(self.0.source, Source::Cassette(_))
+    }
+
     /// What an exchange cost, in microdollars, where that is known: a server of one's own has no price, whatever it calls
     /// its models.
     pub fn cost(&self, usage: &Usage) -> Option<u64> {

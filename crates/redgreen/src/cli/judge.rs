@@ -17,15 +17,16 @@ use crate::view;
 #[command(after_help = "Examples:\n  \
                         redgreen judge red --base main --head HEAD\n  \
                         redgreen judge green --base HEAD~1 --head HEAD --json\n  \
+                        redgreen judge refactor --head WORKTREE\n  \
                         redgreen judge green --examples ../withheld.toml\n\n\
                         Exit codes: 0 accepted, 1 refused, 3 undecided")]
 pub(super) struct Args {
     /// What the step claims to be
     phase: PhaseName,
-    /// The commit that was accepted last
-    #[arg(long, value_name = "REV", default_value = "HEAD~1")]
-    base: String,
-    /// The commit to judge
+    /// The commit that was accepted last [default: the one before the head]
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// The commit to judge; WORKTREE: the files of the checkout as they are; INDEX: what is staged
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
     /// What was asked for, in words

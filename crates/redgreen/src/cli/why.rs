@@ -61,6 +61,7 @@ fn doing(intent: &str) -> &str {
         "record" => "writing an artifact",
         "commit" => "committing what was accepted",
         "note" => "writing the handoff note",
+        "review" => "judging the commits that were added to the run's branch",
         "merge" => "merging",
         "discard" => "cleaning up",
         "leave" => "removing the worktree",

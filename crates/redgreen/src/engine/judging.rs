@@ -161,7 +161,7 @@ impl Engine<'_> {
     }
 
     /// All that was said about the feature: by the user, and by the plan.
-    fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let request = self.state.run.brief.words();
         match &self.state.progress.current {
             Some(test) => format!("{request}\n{}\n{}\n{}", test.description, test.test_file, test.impl_file),
@@ -204,7 +204,7 @@ impl Engine<'_> {
     }
 
     /// What was seen when trees were accepted, surroundings included.
-    fn memory(&self) -> Memory {
+    pub(super) fn memory(&self) -> Memory {
         Memory::new(&self.project.workshop)
     }
 
@@ -212,7 +212,7 @@ impl Engine<'_> {
         self.state.progress.accepted.as_ref().map_or_else(|| Ok(Report::default()), |kept| self.read_report(kept))
     }
 
-    fn read_report(&self, kept: &Kept) -> Result<Report> {
+    pub(super) fn read_report(&self, kept: &Kept) -> Result<Report> {
         let path = self.folder.path.join(&kept.file);
         let bytes = fs::read(&path).with_context(|| format!("read report {}", path.display()))?;
         serde_json::from_slice(&bytes).map_err(|error| {
@@ -247,6 +247,10 @@ impl Engine<'_> {
         let git = &self.project.git;
         let worktree: Worktree = self.worktree();
         let head = &self.state.progress.head;
+        // A person may have typed on meanwhile.
+        if self.is_humans(&worktree) {
+            return Ok(());
+        }
         if git.snapshot(&worktree, tree)?.tree != tree {
             git.restore(&worktree, head, tree)?;
         }
@@ -277,7 +281,7 @@ impl Engine<'_> {
         Ok(unhappy)
     }
 
-    fn keep_report(&self, report: &Report, name: &str, tests_ms: u64) -> Result<Kept> {
+    pub(super) fn keep_report(&self, report: &Report, name: &str, tests_ms: u64) -> Result<Kept> {
         let file = format!("{:03}-{}.json", self.state.reports + 1, name.to_lowercase());
         let json = serde_json::to_string(report).context("write a report as JSON")?;
         write(&self.folder.reports(), &file, text::json(&json).as_bytes())?;

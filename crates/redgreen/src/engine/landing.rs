@@ -10,8 +10,9 @@ use redgreen_core::event::{Commits, Event, ListIs, Manner, Mark, Outcome};
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::phase::Phase;
 use redgreen_core::test_list;
-use redgreen_core::verdict::Decision;
+use redgreen_core::verdict::{Code, Decision};
 
+use super::review::Added;
 use super::{Engine, now};
 use crate::failure::Failure;
 use crate::git::{Merge, MergeRequest, RefEdit, Settled, Swap};
@@ -30,6 +31,11 @@ impl Engine<'_> {
         let settled = git.settle_merge(&target, &source.commit, &scratch)?;
         if let Some(commit) = self.merged_before(&target, &source.commit, manner.commits, &settled)? {
             return self.merged(commit, manner.commits);
+        }
+        match self.added_commits()? {
+            Added::Nothing => {}
+            Added::Commits(commits) => return self.human_committed(commits),
+            Added::Rewritten { tip } => return Ok(Event::MergeBlocked { trouble: self.rewritten(&tip) }),
         }
         let Some(tip) = git.read_ref(&format!("refs/heads/{target}"))? else {
             return Ok(blocked("merge.target_gone", format!("the branch {target} is gone")));
@@ -126,11 +132,13 @@ impl Engine<'_> {
     pub(super) fn leave(&mut self, outcome: &Outcome) -> Result<Event> {
         let worktree = self.worktree();
         let expected = self.state.expected_tree().to_owned();
-        if self.is_ready(&worktree)? {
+        if self.is_ready(&worktree)? && !self.stays(&worktree, outcome)? {
             self.salvage_unless(&worktree, "interrupted", &[&expected, &self.state.progress.head.tree])?;
         }
         self.keep_work(&expected)?;
-        self.remove_worktree(&worktree)?;
+        if !self.stays(&worktree, outcome)? {
+            self.remove_worktree(&worktree)?;
+        }
         Ok(Event::Left { outcome: outcome.clone() })
     }
 
@@ -140,10 +148,20 @@ impl Engine<'_> {
         let git = &self.project.git;
         let head = self.state.progress.head.clone();
         let mut salvage = self.salvage_kept_work("rolled-back")?;
+        let worktree = self.worktree();
+        if self.is_humans(&worktree) && self.is_ready(&worktree)? {
+            salvage = self.salvage_unless(&worktree, "rolled-back", &[&head.tree])?.or(salvage);
+            self.remove_worktree(&worktree)?;
+        }
         if head.commit != to {
             salvage = Some(git.salvage(&self.folder.id, "rolled-back", &head.tree, &head.commit)?);
             let branch = self.branch_ref();
-            let edit = RefEdit::Update { name: &branch, new: to, old: &head.commit };
+            let tip = git.read_ref(&branch)?.unwrap_or_else(|| head.commit.clone());
+            // What a person put on top came after as well.
+            if tip != head.commit && tip != to {
+                git.salvage(&self.folder.id, "rolled-back", &git.tree_of(&tip)?, &tip)?;
+            }
+            let edit = RefEdit::Update { name: &branch, new: to, old: &tip };
             if git.edit_refs(&[edit])? == Swap::Moved && git.read_ref(&branch)?.as_deref() != Some(to) {
                 return Err(Failure::environment(format!(
                     "the branch {} was moved by someone else",
@@ -203,7 +221,7 @@ impl Engine<'_> {
                 return Ok(Some(Trouble { kind: "merge.conflicts".to_owned(), message }));
             }
         };
-        self.prepare(&head.tree)?;
+        self.set_out(&head, &head.tree)?;
         let timeout = Duration::from_millis(self.state.run.policy.red_timeout_ms);
         let worktree = self.worktree();
         let report = trial::measure(self.ground(&worktree), &tree, timeout)?.report;
@@ -212,9 +230,11 @@ impl Engine<'_> {
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.
         let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
         let change = Change { paths: vec![merged] };
-        let verdict =
+        let mut verdict =
             judge::judge(Phase::Refactor, Evidence { change: &change, before: &before, after: &report, targets: &[] });
-        Ok((verdict.decision != Decision::Accepted).then(|| Trouble {
+        // What the other side repaired is welcome.
+        verdict.reasons.retain(|reason| reason.code != Code::RefactorTurnsGreen);
+        Ok((verdict.decision != Decision::Accepted && !verdict.reasons.is_empty()).then(|| Trouble {
             kind: "merge.tests_fail".to_owned(),
             message: format!("{target} has moved, and merged with it the tests do not pass\n{}", verdict.sentences()),
         }))

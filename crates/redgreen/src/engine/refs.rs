@@ -30,7 +30,7 @@ impl Engine<'_> {
     /// Puts back what is the run's own; says what else moved.
     pub(super) fn settle_refs(&self, before: &Refs) -> Result<Vec<String>> {
         let after = self.remember_refs()?;
-        let mut notices: Vec<String> = self.put_back_branch(&after)?.into_iter().collect();
+        let mut notices: Vec<String> = self.put_back_branch(&after)?;
         notices.extend(self.put_back_note(before, &after)?);
         let ours = |name: &str| OTHERS.iter().any(|start| name.starts_with(start)) || name == self.branch_ref();
         let names = before.all.keys().chain(after.all.keys()).filter(|name| !ours(name));
@@ -49,17 +49,28 @@ impl Engine<'_> {
         Ok(notices)
     }
 
-    fn put_back_branch(&self, after: &Refs) -> Result<Option<String>> {
+    /// Whoever moved it, an agent or a person beside it: what it pointed to is salvaged.
+    fn put_back_branch(&self, after: &Refs) -> Result<Vec<String>> {
+        let git = &self.project.git;
         let (name, new) = (self.branch_ref(), &self.state.progress.head.commit);
+        let mut notices = Vec::new();
         let (edit, from) = match after.all.get(&name) {
-            Some(old) if old == new => return Ok(None),
+            Some(old) if old == new => return Ok(notices),
+            Some(old) if !git.contains(new, old)? => {
+                let kept = git.salvage(&self.folder.id, "branch-moved", &git.tree_of(old)?, old)?;
+                notices.push(format!("the commits it was moved to are kept as {kept}"));
+                (RefEdit::Update { name: &name, new, old }, format!("from {old}"))
+            }
             Some(old) => (RefEdit::Update { name: &name, new, old }, format!("from {old}")),
             None => (RefEdit::Create { name: &name, new }, "after it was deleted".to_owned()),
         };
-        match self.project.git.edit_refs(&[edit])? {
-            Swap::Done => Ok(Some(format!("the run's branch was moved while the agent worked; put back {from}"))),
+        match git.edit_refs(&[edit])? {
+            Swap::Done => {
+                notices.insert(0, format!("the run's branch was moved while the agent worked; put back {from}"));
+                Ok(notices)
+            }
             // Somebody is at it right now; the commit will tell.
-            Swap::Moved => Ok(None),
+            Swap::Moved => Ok(notices),
         }
     }
 

@@ -15,7 +15,7 @@ use redgreen_core::report::Report;
 use redgreen_core::{test_list, text};
 
 use super::{Engine, Project, Sight, batching, elapsed_ms};
-use crate::agent::{Orders, Taken, visible};
+use crate::agent::{Agent, Orders, Taken, visible};
 use crate::failure::Failure;
 use crate::git::{RefEdit, Snapshot, Swap, Worktree, remove_folder};
 use crate::private;
@@ -36,20 +36,27 @@ const RUN_MARK: &str = "REDGREEN_RUN";
 impl Engine<'_> {
     /// The worktree is there, at the accepted commit, and holds exactly `tree`; what it held otherwise is salvaged.
     pub(super) fn prepare(&mut self, tree: &str) -> Result<Event> {
-        let worktree = self.worktree();
         let head = self.state.progress.head.clone();
-        let mut notices = Vec::new();
-        let mut salvage = None;
         self.end_orphans();
         self.make_branch(&head)?;
+        match self.notice_commits()? {
+            Some(event) => Ok(event),
+            None => self.set_out(&head, tree),
+        }
+    }
+
+    /// Makes the worktree, or takes up the one that is there.
+    pub(super) fn set_out(&self, head: &Mark, tree: &str) -> Result<Event> {
+        let worktree = self.worktree();
+        let mut notices;
+        let mut salvage = None;
         if self.is_ready(&worktree)? {
-            salvage = self.salvage_unless(&worktree, "interrupted", &[tree, &head.tree])?;
-            self.project.git.restore(&worktree, &head, tree)?;
+            (salvage, notices) = self.go_on_in(&worktree, head, tree)?;
         } else {
             self.remove_worktree(&worktree)?;
             let worktree = self.choose_packages(&worktree, &head.tree)?;
             notices = self.project.git.worktree_add(&worktree, &head.commit)?;
-            self.project.git.restore(&worktree, &head, tree)?;
+            self.project.git.restore(&worktree, head, tree)?;
             self.set_up(&worktree)?;
             let settings = &self.project.file.worktree;
             if !settings.setup.is_empty() {
@@ -64,6 +71,9 @@ impl Engine<'_> {
 
     pub(super) fn ask(&mut self, assignment: &Assignment, time: Duration) -> Result<Event> {
         let worktree = self.worktree();
+        if let Some(event) = self.notice_commits()? {
+            return Ok(event);
+        }
         if assignment.phase == Phase::Plan {
             self.lay_out_list(&worktree)?;
         }
@@ -73,7 +83,15 @@ impl Engine<'_> {
                 .into());
         };
         let agent = team.member(assignment.role);
-        let refs = if agent.reaches_refs()? { Some(self.remember_refs()?) } else { None };
+        let human = matches!(agent, Agent::Human(_));
+        let mut handed_over = None;
+        if human {
+            self.mark_human(&worktree, assignment)?;
+        } else {
+            handed_over = self.take_over_from_human(&worktree, assignment)?;
+        }
+        // What a person puts on the branch during their own turn is judged, not put back.
+        let refs = if !human && agent.reaches_refs()? { Some(self.remember_refs()?) } else { None };
         let started = Instant::now();
         let desk = self.folder.desks().join(self.turn_name(assignment.role));
         private::create_dir_all(&desk).with_context(|| format!("create {}", desk.display()))?;
@@ -104,6 +122,7 @@ impl Engine<'_> {
         let who = agent.version().map(|version| format!("{} {version}", agent.name()));
         let mut notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();
         notices.extend(taken.notices.iter().cloned());
+        notices.extend(handed_over);
         self.keep_transcript(assignment, &taken.transcript)?;
         let taken = match batching::unmarked(assignment, &taken.turn, &worktree.path)? {
             Some(turn) => Taken { turn, ..taken },
@@ -112,8 +131,10 @@ impl Engine<'_> {
         let (snapshot, list) = self.snapshot_with_list(&worktree, assignment.role)?;
         let turn = match snapshot.nested.first() {
             Some(nested) => {
-                // No tree can hold it, so no later step would know that it has to be taken away.
-                self.project.git.restore(&worktree, &self.state.progress.head, &snapshot.tree)?;
+                // No tree can hold it, so no later step would know that it has to be taken away; a person does that.
+                if !human {
+                    self.project.git.restore(&worktree, &self.state.progress.head, &snapshot.tree)?;
+                }
                 Turn::Failed {
                     failure: AgentFailure::Crash,
                     message: format!("it left changes in {}, a git repository of its own", nested.display()),
@@ -122,7 +143,7 @@ impl Engine<'_> {
             None => taken.turn,
         };
         let (role, tree, cost) = (assignment.role, snapshot.tree, taken.cost);
-        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, agent: who, notices, list })
+        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, agent: who, human, notices, list })
     }
 
     /// What the agent left, with the list as the engine has it; and what had to be put right in it.
@@ -163,16 +184,16 @@ impl Engine<'_> {
         let branch = self.branch_ref();
         let swap = git.edit_refs(&[RefEdit::Update { name: &branch, new: &commit, old: &head.commit }])?;
         if swap == Swap::Moved && git.read_ref(&branch)?.as_deref() != Some(commit.as_str()) {
-            return Err(Failure::environment(format!(
-                "the branch {} was moved by someone else",
-                self.state.run.branch
-            ))
-            .evidence(format!("redgreen left it at {}", head.commit))
-            .next(format!("git branch -f {} {}, then: redgreen resume", self.state.run.branch, head.commit))
-            .into());
+            if let Some(event) = self.notice_commits()? {
+                return Ok(event);
+            }
+            return Err(Failure::environment(format!("the branch {} is gone", self.state.run.branch))
+                .evidence(format!("redgreen left it at {}", head.commit))
+                .next(format!("git branch {} {}", self.state.run.branch, head.commit))
+                .into());
         }
         let mark = Mark { commit, tree: tree.to_owned() };
-        git.restore(&self.worktree(), &mark, tree)?;
+        self.settle_worktree(&mark)?;
         Ok(Event::Committed { mark })
     }
 
@@ -220,6 +241,7 @@ impl Engine<'_> {
         self.discount_worktree(worktree)?;
         // What agents saw of the repository is as large as its latest history; it is made again when it is missing.
         remove_folder(&worktree.private.join(visible::GIT_VIEW)).ok();
+        self.unmark_human(worktree)?;
         self.project.git.worktree_remove(&worktree.path)
     }
 

@@ -41,6 +41,23 @@ impl Git {
         self.restore_all(worktree, head, tree).context(act)
     }
 
+    /// Puts HEAD and the index of a worktree at a commit, and leaves every file as it is.
+    pub fn settle_head(&self, worktree: &Worktree, head: &Mark) -> Result<()> {
+        let folder = &worktree.path;
+        let Some(admin) = self.admin_dir(folder)? else { return Err(unrecorded(folder)) };
+        relink(folder, &admin, &head.commit)?;
+        self.move_head(folder, &admin, &head.commit)?;
+        let call = self.call_on(folder, &admin.join("index"));
+        call.args(["read-tree", "--reset", &head.tree]).run("set the index").map(drop)
+    }
+
+    /// The commit that HEAD of a worktree is at; `None` where that cannot be told.
+    pub fn head_of(&self, worktree: &Worktree) -> Result<Option<String>> {
+        let real = worktree.path.canonicalize().unwrap_or_else(|_| worktree.path.clone());
+        let listed = self.worktree_list()?;
+        Ok(listed.into_iter().find(|one| one.path == real || one.path == worktree.path).and_then(|one| one.head))
+    }
+
     /// A commit and its tree, by any name that git understands.
     pub fn mark(&self, rev: &str) -> Result<Mark> {
         let act = || format!("read commit {rev}");
@@ -53,11 +70,7 @@ impl Git {
 
     fn restore_all(&self, worktree: &Worktree, head: &Mark, tree: &str) -> Result<()> {
         let folder = &worktree.path;
-        let Some(admin) = self.admin_dir(folder)? else {
-            return Err(Failure::environment(format!("git has no record of the worktree {}", folder.display()))
-                .next("git worktree list")
-                .into());
-        };
+        let Some(admin) = self.admin_dir(folder)? else { return Err(unrecorded(folder)) };
         if !self.holds(worktree, tree)? {
             self.load(worktree, tree, Folder::Overwrite)?;
             for name in self.untracked(worktree)?.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
@@ -89,6 +102,12 @@ impl Git {
         let at = Call::plumbing(folder, &["--git-dir".into(), admin.into()]);
         at.args(["update-ref", "--no-deref", "HEAD", commit]).run("move HEAD").map(drop)
     }
+}
+
+fn unrecorded(folder: &Path) -> anyhow::Error {
+    Failure::environment(format!("git has no record of the worktree {}", folder.display()))
+        .next("git worktree list")
+        .into()
 }
 
 /// Removes one file, or a nested repository, and the folders that this leaves empty. Git followed no link to find it.

@@ -78,6 +78,6 @@ fn recipient(project: &Project, agents: &Choice) -> String {
 pub fn reader(team: &Team) -> String {
     match team.script() {
         Some(_) => format!("{}, which plays a file on this machine: nothing leaves it", team.name()),
-        None => team.name(),
+        None => team.recipients(),
     }
 }

@@ -41,6 +41,7 @@ fn decide(
     };
     let under_way = match (&state.situation, decision) {
         (Situation::Merging { .. }, Decision::Approve) | (Situation::Discarding, Decision::Abort) => true,
+        (Situation::Reviewing(review), Decision::Approve) => matches!(review.before, Situation::Merging { .. }),
         // It was killed between the last effect and the end.
         (Situation::Ended(Ending::Merged { .. }), Decision::Approve)
         | (Situation::Ended(Ending::Aborted), Decision::Abort) => state.left.is_none(),
@@ -73,6 +74,7 @@ fn refusal(state: &State, decision: Decision) -> Option<Failure> {
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
             | Situation::Discarding => None,
         },
     }

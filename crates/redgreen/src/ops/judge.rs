@@ -13,13 +13,22 @@ use serde::Serialize;
 use super::examples;
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
+use crate::git::Git;
+use crate::runner::Suite;
 use crate::trial::{self, Charge, Ground, Memory, Remembered, Withheld};
+
+/// Judges the files of the checkout as they are now.
+pub const WORKTREE: &str = "WORKTREE";
+/// Judges what is staged.
+pub const INDEX: &str = "INDEX";
 
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Question {
     pub phase: Phase,
-    pub base: String,
+    /// The commit accepted last; the one before the head, if not named.
+    pub base: Option<String>,
+    /// A commit, [`WORKTREE`] or [`INDEX`].
     pub head: String,
     pub brief: String,
     /// Where redgreen cannot find out how the tests are run.
@@ -80,21 +89,61 @@ impl Judgement {
     }
 }
 
+/// What is judged, and what it is compared with where nobody says.
+struct Candidate {
+    /// A commit's id, or the word for what is no commit.
+    head: String,
+    tree: String,
+    before: String,
+    /// What somebody might take for a part of it, and is none.
+    note: Option<String>,
+}
+
+fn candidate(git: &Git, head: &str) -> Result<Candidate> {
+    let dirty = git.dirty_count()?;
+    let told = |count: usize, rest: &str| (count > 0).then(|| format!("{}{rest}", changes(count)));
+    match head {
+        WORKTREE | INDEX => {
+            let here = git.mark("HEAD")?;
+            let (tree, note) = match head {
+                WORKTREE => (git.checkout_tree(&here.tree, Suite::all_litter())?, None),
+                _ => {
+                    let count = dirty.unstaged + dirty.untracked;
+                    (git.index_tree()?, told(count, " not staged and not judged; --head WORKTREE judges all files"))
+                }
+            };
+            Ok(Candidate { head: head.to_owned(), tree, before: "HEAD".to_owned(), note })
+        }
+        _ => {
+            let id = commit(git, head)?;
+            let checked_out = git.resolve("HEAD^{commit}")?.as_deref() == Some(id.as_str());
+            let count = if checked_out { dirty.staged + dirty.unstaged + dirty.untracked } else { 0 };
+            let rest = " not committed and not judged; --head WORKTREE judges all files, --head INDEX what is staged";
+            let (tree, before) = (git.tree_of(&id)?, format!("{id}~1"));
+            Ok(Candidate { head: id, tree, before, note: told(count, rest) })
+        }
+    }
+}
+
+fn changes(count: usize) -> String {
+    if count == 1 { "1 change in your checkout is".to_owned() } else { format!("{count} changes in your checkout are") }
+}
+
+fn commit(git: &Git, name: &str) -> Result<String> {
+    git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
+        Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline").into()
+    })
+}
+
 pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let git = &project.git;
     let task = question.task.as_deref().map(examples::task).transpose()?.unwrap_or_default();
     let mut withheld = question.examples.as_deref().map(examples::read).transpose()?.unwrap_or_default();
     withheld.extend(task.examples);
     let brief = format!("{}\n{}", question.brief, task.words);
-    let commit = |name: &str| {
-        git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
-            anyhow::Error::from(
-                Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline"),
-            )
-        })
-    };
-    let (base, head) = (commit(&question.base)?, commit(&question.head)?);
-    let (base_tree, head_tree) = (git.tree_of(&base)?, git.tree_of(&head)?);
+    let Candidate { head, tree: head_tree, before, note } = candidate(git, &question.head)?;
+    let base = commit(git, question.base.as_deref().unwrap_or(&before))?;
+    let base_tree = git.tree_of(&base)?;
     let memory = Memory::new(&project.workshop);
     let known = memory.recall(&base_tree)?;
     let (before, targets, surroundings) = match known {
@@ -149,7 +198,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         verdict: verdict.decision,
         side: verdict.first().map_or(Side::Nobody, |reason| reason.code.side()),
         reasons: verdict.reasons.iter().map(told).collect(),
-        notes: verdict.notes,
+        notes: note.into_iter().chain(verdict.notes).collect(),
         faults: verdict.faults,
         targets: verdict.targets,
         ran: tried.report.command.clone(),

@@ -6,11 +6,12 @@ use redgreen_core::brief::TestCase;
 use redgreen_core::event::Outcome;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Spent;
+use redgreen_core::state::review::Reviewing;
 use redgreen_core::state::{Ending, Situation, Stage, State};
 use redgreen_core::tally::Tally;
 use serde::Serialize;
 
-use super::notes;
+use super::{notes, unblock};
 use crate::engine::Project;
 use crate::failure::Failure;
 use crate::journal::{self, RunFolder};
@@ -155,6 +156,9 @@ pub fn next_command(state: &State, at_work: bool) -> String {
                 anew.unwrap_or_default()
             );
         }
+        Some(Outcome::Undecided { trouble, .. }) if unblock::is_of_the_branch(trouble) => {
+            return unblock::commands(state, trouble, id);
+        }
         Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
             return format!("put right what it says, then: redgreen resume {id}    (or: redgreen abort {id})");
         }
@@ -172,12 +176,13 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         | None => {}
     }
     match &state.situation {
+        Situation::Reviewing(review) if matches!(review.before, Situation::Merging { .. }) => {
+            format!("redgreen approve {id}")
+        }
         Situation::Waiting { trouble: None } | Situation::Merging { .. } => {
             format!("redgreen approve {id}    (or: redgreen abort {id})")
         }
-        Situation::Waiting { trouble: Some(_) } => {
-            format!("put right what stood in the way, then: redgreen approve {id}    (or: redgreen abort {id})")
-        }
+        Situation::Waiting { trouble: Some(trouble) } => unblock::commands(state, trouble, id),
         Situation::Discarding => format!("redgreen abort {id}"),
         Situation::Ended(Ending::Merged { .. }) => "redgreen history".to_owned(),
         Situation::Ended(Ending::Aborted) => "redgreen salvage".to_owned(),
@@ -185,6 +190,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         | Situation::Unmeasurable { .. }
         | Situation::Working { .. }
         | Situation::Reverting { .. }
+        | Situation::Reviewing(_)
         | Situation::Halted { .. } => format!("redgreen resume {id}"),
     }
 }
@@ -205,6 +211,10 @@ fn trouble(state: &State) -> Option<Trouble> {
         | Situation::Reverting { trouble, .. }
         | Situation::Halted { trouble, .. } => Some(trouble.clone()),
         Situation::Waiting { trouble } => trouble.clone(),
+        Situation::Reviewing(review) => match &review.stage {
+            Reviewing::Refused { trouble } => Some(trouble.clone()),
+            Reviewing::Judging | Reviewing::Noting => None,
+        },
         Situation::Measuring { .. } | Situation::Merging { .. } | Situation::Discarding | Situation::Ended(_) => None,
     }
 }

@@ -74,6 +74,13 @@ fn told(event: &Event, state: &State) -> String {
             Some(name) => indent(PLAIN, "taken back", &format!("kept as {name}")),
             None => indent(PLAIN, "taken back", ""),
         },
+        Event::HumanCommitted { commits, salvage, .. } => {
+            let kept = salvage.as_ref().map(|name| format!("; the work under way is kept as {name}"));
+            let many =
+                if commits.len() == 1 { "1 commit was".to_owned() } else { format!("{} commits were", commits.len()) };
+            notice_line(&format!("{many} added to {}; judged now{}", state.run.branch, kept.unwrap_or_default()))
+        }
+        Event::Reviewed { phase, verdict, .. } => judged(*phase, verdict, state),
         // The last words say it.
         Event::MergeBlocked { .. } => String::new(),
         Event::Merged { commit } => {

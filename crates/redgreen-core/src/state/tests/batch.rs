@@ -23,7 +23,9 @@ fn until_asked(mut state: State, commits: &mut u32) -> (State, String) {
             Step::Leave { outcome } => return (state, outcome_name(&outcome).to_owned()),
             Step::Lint => return (state, "lint".to_owned()),
             Step::Measure => return (state, "measure".to_owned()),
-            step @ (Step::Pause { .. } | Step::Merge { .. } | Step::Discard | Step::Stop) => panic!("{}", step.name()),
+            step @ (Step::Pause { .. } | Step::Review { .. } | Step::Merge { .. } | Step::Discard | Step::Stop) => {
+                panic!("{}", step.name())
+            }
         };
         state = state.apply(&event, AT).unwrap();
     }

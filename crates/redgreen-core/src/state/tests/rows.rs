@@ -58,9 +58,13 @@ impl Story {
             Step::Note { commit, handoff } => Some(Event::Noted { commit, handoff }),
             Step::Discard => Some(Event::Discarded { salvage: None }),
             Step::Leave { outcome } => Some(Event::Left { outcome }),
-            Step::Measure | Step::Ask { .. } | Step::Judge { .. } | Step::Lint | Step::Merge { .. } | Step::Stop => {
-                None
-            }
+            Step::Measure
+            | Step::Ask { .. }
+            | Step::Judge { .. }
+            | Step::Lint
+            | Step::Review { .. }
+            | Step::Merge { .. }
+            | Step::Stop => None,
         }
     }
 
@@ -172,6 +176,7 @@ fn told_briefly(step: &Step) -> String {
         | Step::Record { .. }
         | Step::Commit { .. }
         | Step::Note { .. }
+        | Step::Review { .. }
         | Step::Merge { .. }
         | Step::Discard
         | Step::Stop => step.name().to_owned(),

@@ -235,6 +235,7 @@ impl Walk {
                 same(Event::MergeBlocked { trouble: trouble("a conflict") }),
                 same(Event::Merged { commit: "merge".to_owned() }),
             ],
+            Step::Review { .. } => vec![],
             Step::Discard => vec![(Event::Discarded { salvage: None }, None)],
             Step::Leave { outcome } => {
                 self.reached.insert(format!("left: {}", outcome_name(&outcome)));
@@ -271,6 +272,7 @@ impl Walk {
             | Situation::Working { .. }
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
+            | Situation::Reviewing(_)
             | Situation::Waiting { .. } => (false, false, false),
         };
         let waiting = matches!(left.situation, Situation::Waiting { .. });
@@ -373,6 +375,7 @@ fn check_state(place: &Place) {
         | Situation::Unmeasurable { .. }
         | Situation::Halted { .. }
         | Situation::Waiting { .. }
+        | Situation::Reviewing(_)
         | Situation::Merging { .. }
         | Situation::Discarding
         | Situation::Ended(_) => &state.progress.head.tree,
@@ -387,7 +390,12 @@ fn check_state(place: &Place) {
         | Step::Record { .. }
         | Step::Commit { .. }
         | Step::Note { .. } => true,
-        Step::Prepare { .. } | Step::Restore { .. } | Step::Merge { .. } | Step::Discard | Step::Stop => false,
+        Step::Prepare { .. }
+        | Step::Restore { .. }
+        | Step::Review { .. }
+        | Step::Merge { .. }
+        | Step::Discard
+        | Step::Stop => false,
         Step::Leave { .. } => held.is_some(),
     };
     assert!(!needs || held.as_ref() == Some(expected), "{step:?} finds {held:?} in {:?}", state.situation);
@@ -442,6 +450,8 @@ fn check_edge(from: &State, edge: &Edge) {
         | Event::RolledBack { .. }
         | Event::Decided { .. }
         | Event::MergeBlocked { .. }
+        | Event::HumanCommitted { .. }
+        | Event::Reviewed { .. }
         | Event::Merged { .. }
         | Event::Discarded { .. } => matches!(stage, Stage::Committing { .. }),
     };
@@ -494,6 +504,7 @@ fn check_resumed(before: &Step, was: &State, resumed: &State) {
         | Step::Record { .. }
         | Step::Commit { .. }
         | Step::Note { .. }
+        | Step::Review { .. }
         | Step::Merge { .. }
         | Step::Discard => assert_eq!(now, *before),
     }
@@ -513,6 +524,7 @@ fn check_illegal(state: &State) {
         Step::Commit { .. } => &["committed", "left"],
         Step::Note { .. } => &["noted", "left"],
         Step::Merge { .. } => &["merge-blocked", "merged", "left"],
+        Step::Review { .. } => &["reviewed", "left"],
         Step::Discard => &["discarded", "left"],
         Step::Leave { .. } => &["left"],
         Step::Stop => &[],
@@ -565,6 +577,7 @@ fn names(state: &State) -> Vec<String> {
         | Situation::Unmeasurable { .. }
         | Situation::Halted { .. }
         | Situation::Waiting { .. }
+        | Situation::Reviewing(_)
         | Situation::Merging { .. }
         | Situation::Discarding
         | Situation::Ended(_) => return vec![name.to_owned()],

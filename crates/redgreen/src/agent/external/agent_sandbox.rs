@@ -1,5 +1,6 @@
 //! What surrounds an agent's program: what it knows of our environment, what it can write to, what it cannot see.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
@@ -7,6 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use redgreen_core::model::provider::host_of;
 
 use super::ORDERS;
 use crate::agent::Orders;
@@ -15,6 +17,12 @@ use crate::agent::visible::{Places, Visible, matches};
 use crate::config::{self, Environment, agents};
 use crate::process::Program;
 use crate::sandbox::{Fence, Sandbox};
+
+/// How variables end that send an agent's requests to another server than its maker's.
+const SERVERS: &[&str] =
+    &["_BASE_URL", "_API_BASE", "_ENDPOINT", "_HOST", "_USE_BEDROCK", "_USE_VERTEX", "_USE_VERTEXAI"];
+/// Those of them that switch to another service, and hold no address.
+const SWITCHES: &[&str] = &["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "GOOGLE_GENAI_USE_VERTEXAI"];
 
 /// What every program may know of our environment: where tools are, how to speak, how to reach the network.
 const COMMON: &[&str] = &[
@@ -176,12 +184,7 @@ impl AgentSandbox {
             Whose::Program(row) => row.env.as_slice(),
             Whose::Terminal => &[],
         };
-        let known = |name: &str| {
-            !NEVER.contains(&name)
-                && (COMMON.iter().any(|pattern| matches(pattern, name))
-                    || own.iter().any(|pattern| matches(pattern, name)))
-        };
-        let mut env = config::variables(known);
+        let mut env = config::variables(|name| passes(own, name));
         let mut set = |name: &str, value: OsString| env.push((name.into(), value));
         // Inside mounts of its own /tmp is nobody else's, and its name is short enough for sockets.
         set("TMPDIR", if sandbox.binds() { "/tmp".into() } else { scratch(orders).into() });
@@ -204,6 +207,25 @@ impl AgentSandbox {
         }
         orders.env.iter().for_each(|(name, value)| set(name, value.into()));
         Ok(env)
+    }
+
+    /// The variables that it gets and that say which server it asks, with the host each one names.
+    pub(super) fn servers(&self, row: &agents::Row) -> Vec<String> {
+        let names_a_server = |name: &str| SERVERS.iter().any(|end| name.ends_with(end));
+        let inherited = config::variables(|name| names_a_server(name) && passes(&row.env, name));
+        let inherited = inherited.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let given = row.set.iter().filter(|(name, _)| names_a_server(name));
+        let mut all: BTreeMap<String, OsString> = inherited.collect();
+        all.extend(given.map(|(name, value)| (name.clone(), value.into())));
+        let shown = |(name, value): (String, OsString)| {
+            let value = value.to_string_lossy().into_owned();
+            let host = host_of(value.trim());
+            (!host.is_empty() && host != "0").then(|| match SWITCHES.contains(&name.as_str()) {
+                true => format!("{name} is set"),
+                false => format!("{name}: {host}"),
+            })
+        };
+        all.into_iter().filter_map(shown).collect()
     }
 
     /// Where package managers keep what they fetched. The user's own would be poisoned for everybody by one bad agent,
@@ -260,6 +282,12 @@ fn scratch(orders: &Orders<'_>) -> PathBuf {
 /// The program's own settings, for all turns of the run.
 fn own_home(orders: &Orders<'_>, own: &agents::Home) -> PathBuf {
     orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from))
+}
+
+/// Whether a program may know a variable, by its own patterns or those of all programs.
+fn passes(own: &[String], name: &str) -> bool {
+    !NEVER.contains(&name)
+        && (COMMON.iter().any(|pattern| matches(pattern, name)) || own.iter().any(|pattern| matches(pattern, name)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use redgreen_core::event::{Event, Mark};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::state::State;
 use redgreen_core::tally;
-use redgreen_core::verdict::Verdict;
+use redgreen_core::verdict::{Decision, Verdict};
 use serde::Serialize;
 
 use crate::engine::Project;
@@ -167,8 +167,14 @@ impl Teller<'_> {
                     self.head = Mark { commit: to.clone(), tree };
                 }
             }
+            Event::Reviewed { commit, verdict, .. } => {
+                if let (Decision::Accepted, Ok(tree)) = (verdict.decision, self.git.tree_of(commit)) {
+                    self.head = Mark { commit: commit.clone(), tree };
+                }
+            }
             Event::Started { .. }
             | Event::Prepared { .. }
+            | Event::HumanCommitted { .. }
             | Event::Paused
             | Event::Restored { .. }
             | Event::Recorded { .. }

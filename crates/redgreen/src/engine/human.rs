@@ -1,0 +1,105 @@
+//! A person at work in the worktree. What they wrote stays where it is, whatever ends the process: a mark beside the
+//! worktree says whose files these are, from the beginning of their turn until another agent takes over or the run is done.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result};
+use redgreen_core::agent::Assignment;
+use redgreen_core::event::{Mark, Outcome};
+
+use super::Engine;
+use super::turning::write;
+use crate::git::Worktree;
+
+/// Beside the private index of a worktree that a person works in; it holds the phase they were asked for.
+const HUMAN: &str = "human";
+
+impl Engine<'_> {
+    /// Written before the person is asked, so that it is there whenever their files are.
+    pub(super) fn mark_human(&self, worktree: &Worktree, assignment: &Assignment) -> Result<()> {
+        write(&worktree.private, HUMAN, turn_of(assignment).as_bytes())
+    }
+
+    pub(super) fn is_humans(&self, worktree: &Worktree) -> bool {
+        worktree.private.join(HUMAN).exists()
+    }
+
+    pub(super) fn unmark_human(&self, worktree: &Worktree) -> Result<()> {
+        let mark = worktree.private.join(HUMAN);
+        match fs::remove_file(&mark) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("remove {}", mark.display()))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// A worktree that is there already is taken up: with a person's files as they are, with `tree` otherwise. Gives back
+    /// what was salvaged, and what to tell.
+    pub(super) fn go_on_in(
+        &self,
+        worktree: &Worktree,
+        head: &Mark,
+        tree: &str,
+    ) -> Result<(Option<String>, Vec<String>)> {
+        let git = &self.project.git;
+        let at = if self.is_humans(worktree) { git.head_of(worktree)? } else { None };
+        if let Some(at) = at
+            && git.contains(&at, &head.commit)?
+        {
+            return Ok((None, vec![format!("your files in {} are as you left them", worktree.path.display())]));
+        }
+        let salvage = self.salvage_unless(worktree, "interrupted", &[tree, &head.tree])?;
+        git.restore(worktree, head, tree)?;
+        Ok((salvage, Vec::new()))
+    }
+
+    /// The worktree after a commit. A person may have typed on while they were judged, and keeps that.
+    pub(super) fn settle_worktree(&self, mark: &Mark) -> Result<()> {
+        let (git, worktree) = (&self.project.git, self.worktree());
+        if self.is_humans(&worktree) && git.snapshot(&worktree, &mark.tree)?.tree != mark.tree {
+            return git.settle_head(&worktree, mark);
+        }
+        git.restore(&worktree, mark, &mark.tree)
+    }
+
+    /// An agent takes its turn in a worktree that was a person's. What they began in this phase, it goes on with; what
+    /// they wrote beyond an accepted phase is none of its business. Both are salvaged. Says so, if there was anything.
+    pub(super) fn take_over_from_human(&self, worktree: &Worktree, assignment: &Assignment) -> Result<Option<String>> {
+        if !self.is_humans(worktree) {
+            return Ok(None);
+        }
+        let (head, tree) = (&self.state.progress.head, self.state.expected_tree());
+        let marked = fs::read_to_string(worktree.private.join(HUMAN)).unwrap_or_default();
+        let salvage = self.salvage_unless(worktree, "human", &[tree, &head.tree])?;
+        if marked != turn_of(assignment) {
+            self.project.git.restore(worktree, head, tree)?;
+        }
+        self.unmark_human(worktree)?;
+        Ok(salvage.map(|name| format!("what a person wrote and nobody judged is kept as {name}")))
+    }
+
+    /// Whether the worktree outlives the engine: as long as a person's work in it is not done.
+    pub(super) fn stays(&self, worktree: &Worktree, outcome: &Outcome) -> Result<bool> {
+        let unfinished = match outcome {
+            Outcome::GaveUp { .. }
+            | Outcome::Undecided { .. }
+            | Outcome::AgentUnusable { .. }
+            | Outcome::BaselineUnusable { .. }
+            | Outcome::BudgetSpent { .. }
+            | Outcome::NothingDeveloped { .. }
+            | Outcome::Interrupted => true,
+            Outcome::Merged
+            | Outcome::Aborted
+            | Outcome::Waiting
+            | Outcome::RolledBack { .. }
+            | Outcome::MergeBlocked { .. } => false,
+        };
+        Ok(unfinished && self.is_humans(worktree) && self.is_ready(worktree)?)
+    }
+}
+
+fn turn_of(assignment: &Assignment) -> String {
+    format!("{} {}", assignment.cycle, assignment.phase)
+}

@@ -1,0 +1,220 @@
+//! Commits on the run's branch that the run did not make: found, never overwritten, and judged like its own.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use redgreen_core::agent::Trouble;
+use redgreen_core::event::{Event, Mark};
+use redgreen_core::phase::Phase;
+use redgreen_core::report::{Outcome, Report};
+use redgreen_core::state::review::Review;
+use redgreen_core::state::{Progress, Situation, Stage};
+use redgreen_core::verdict::Decision;
+
+use super::{Engine, elapsed_ms, now};
+use crate::failure::Failure;
+use crate::trial::{self, Charge, Remembered, Tried, Withheld};
+
+/// More commits than this are judged as one.
+const COMMITS_MAX: usize = 30;
+
+/// What is on the run's branch beside the run's own commits.
+pub(super) enum Added {
+    Nothing,
+    /// On top of them, oldest first.
+    Commits(Vec<Mark>),
+    /// The run's own commits are not in it any more.
+    Rewritten {
+        tip: String,
+    },
+}
+
+impl Engine<'_> {
+    pub(super) fn added_commits(&self) -> Result<Added> {
+        let (git, head) = (&self.project.git, &self.state.progress.head.commit);
+        let Some(tip) = git.read_ref(&self.branch_ref())?.filter(|tip| tip != head) else {
+            return Ok(Added::Nothing);
+        };
+        // The run's next commit may be there already: made, and not journalled before a crash.
+        if !git.contains(&tip, head)? {
+            return Ok(Added::Rewritten { tip });
+        }
+        let mut commits = git.commits_since(head, &tip)?;
+        if commits.len() > COMMITS_MAX {
+            commits = commits.split_off(commits.len() - 1);
+        }
+        Ok(Added::Commits(commits))
+    }
+
+    /// The event of commits that somebody added, if there are any.
+    pub(super) fn notice_commits(&self) -> Result<Option<Event>> {
+        let added = match self.added_commits()? {
+            Added::Nothing => return Ok(None),
+            Added::Commits(commits) => commits,
+            Added::Rewritten { tip } => {
+                let (branch, head) = (&self.state.run.branch, &self.state.progress.head.commit);
+                return Err(Failure::environment(format!("the branch {branch} was rewritten"))
+                    .evidence(format!("it is at {tip}, without the run's own commit {head}"))
+                    .next(format!(
+                        "git branch {branch}-mine {branch} && git branch -f {branch} {head}; \
+                         then: redgreen resume {}",
+                        self.folder.id
+                    ))
+                    .into());
+            }
+        };
+        // A commit of ours that was made before a crash: the step that made it settles it.
+        match &self.state.situation {
+            Situation::Working { stage, .. } if self.is_ours(&added, stage)? => Ok(None),
+            Situation::Working { .. } => self.human_committed(added).map(Some),
+            // They are looked at when somebody is asked for the next step.
+            Situation::Measuring { .. }
+            | Situation::Reverting { .. }
+            | Situation::Unmeasurable { .. }
+            | Situation::Halted { .. }
+            | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
+            | Situation::Merging { .. }
+            | Situation::Discarding
+            | Situation::Ended(_) => Ok(None),
+        }
+    }
+
+    pub(super) fn rewritten(&self, tip: &str) -> Trouble {
+        let (branch, head) = (&self.state.run.branch, &self.state.progress.head.commit);
+        let message = format!("the branch {branch} was rewritten: it is at {tip}, without the run's own commit {head}");
+        Trouble { kind: "branch.rewritten".to_owned(), message }
+    }
+
+    /// Merges what is under way with the commits, so that neither is lost.
+    pub(super) fn human_committed(&self, commits: Vec<Mark>) -> Result<Event> {
+        let (git, head, worktree) = (&self.project.git, &self.state.progress.head, self.worktree());
+        let under_way = match &self.state.situation {
+            Situation::Working { attempt, .. } if self.is_ready(&worktree)? => {
+                let held = git.snapshot(&worktree, &head.tree)?.tree;
+                Some(if self.state.prepared || self.is_humans(&worktree) { held } else { attempt.tree.clone() })
+            }
+            Situation::Working { attempt, .. } => Some(attempt.tree.clone()),
+            _ => None,
+        };
+        let Some((work, tip)) = under_way.filter(|work| *work != head.tree).zip(commits.last()) else {
+            return Ok(Event::HumanCommitted { commits, work: None, salvage: None });
+        };
+        let salvage = Some(git.salvage(&self.folder.id, "before-your-commits", &work, &head.commit)?);
+        let commit = git.commit_tree(&work, &[&head.commit], "redgreen: work under way\n", now() / 1000)?;
+        let work = git.merged_tree(&tip.commit, &commit)?.ok();
+        Ok(Event::HumanCommitted { commits, work, salvage })
+    }
+
+    /// Judges one commit: as a REFACTOR, as a GREEN where tests are owed, as a RED where none is. The first that is
+    /// accepted is what it is.
+    pub(super) fn review(&mut self, commit: &Mark) -> Result<Event> {
+        let started = Instant::now();
+        let Situation::Reviewing(review) = self.state.situation.clone() else {
+            anyhow::bail!("there is nothing to review");
+        };
+        let Review { progress, .. } = *review;
+        let had_worktree = self.is_ready(&self.worktree())?;
+        if !had_worktree {
+            let head = self.state.progress.head.clone();
+            self.set_out(&head, &head.tree)?;
+        }
+        let judged = self.judge_commit(&progress, commit);
+        if !had_worktree {
+            self.remove_worktree(&self.worktree())?;
+        }
+        let (phase, tried) = judged?;
+        let tests_ms = u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX);
+        if tried.verdict.decision == Decision::Accepted {
+            let (report, targets) = (tried.report.clone(), tried.verdict.targets.clone());
+            let remembered = Remembered { version: 1, report, targets, surroundings: tried.surroundings };
+            self.memory().keep(&commit.tree, &remembered)?;
+        }
+        let report = Some(self.keep_report(&tried.report, "review", tests_ms)?);
+        let (commit, verdict) = (commit.commit.clone(), tried.verdict);
+        Ok(Event::Reviewed { commit, phase, verdict, report, took_ms: elapsed_ms(started) })
+    }
+
+    fn judge_commit(&self, progress: &Progress, commit: &Mark) -> Result<(Phase, Tried)> {
+        let unbuilt = progress.accepted.as_ref().map(|kept| self.read_report(kept)).transpose()?;
+        let owes = !progress.targets.is_empty() || unbuilt.is_some_and(|report| !report.owed.is_empty());
+        let first = self.try_commit(progress, commit, Phase::Refactor)?;
+        if first.verdict.decision == Decision::Accepted {
+            return Ok((Phase::Refactor, first));
+        }
+        let other = if owes { Phase::Green } else { Phase::Red };
+        let second = self.try_commit(progress, commit, other)?;
+        if second.verdict.decision == Decision::Accepted {
+            return Ok((other, second));
+        }
+        Ok((Phase::Refactor, first))
+    }
+
+    fn try_commit(&self, progress: &Progress, commit: &Mark, phase: Phase) -> Result<Tried> {
+        let worktree = self.worktree();
+        let before = match &progress.accepted {
+            Some(kept) => self.read_report(kept)?,
+            None => self.accepted_report()?,
+        };
+        let (owed, outcome) = (before.owed.clone(), before.outcome);
+        let before = match phase {
+            // What RED left unbuilt may stay so: it is GREEN that owes it.
+            Phase::Refactor => known_unbuilt(before),
+            Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => before,
+        };
+        let charge = Charge {
+            phase,
+            base: &progress.head.tree,
+            head: &commit.tree,
+            earlier: None,
+            before: Some(before),
+            targets: (phase == Phase::Green).then(|| progress.targets.clone()),
+            surroundings: self.memory().recall(&progress.head.tree)?.map(|known| known.surroundings),
+            brief: &self.words(),
+            withheld: Withheld { examples: &[], due: false },
+            timeout: Duration::from_millis(self.state.run.policy.green_timeout_ms),
+        };
+        let mut tried = trial::hold(self.ground(&worktree), &charge)?;
+        // A merge with the branch the run is meant for brings what others did; that the tests pass is what counts.
+        if phase == Phase::Refactor && self.merges_target(progress, commit)? {
+            tried.verdict = trial::as_a_merge(&self.state.run.target, &charge, &tried);
+        }
+        if phase == Phase::Refactor && !owed.is_empty() {
+            tried.report.outcome = outcome;
+            let (still, known) = std::mem::take(&mut tried.report.load_errors)
+                .into_iter()
+                .partition(|error| owed.iter().any(|owed| owed.file == error.file));
+            (tried.report.owed, tried.report.load_errors) = (still, known);
+        }
+        Ok(tried)
+    }
+
+    fn merges_target(&self, progress: &Progress, commit: &Mark) -> Result<bool> {
+        let git = &self.project.git;
+        let parents = git.parents(&commit.commit)?;
+        let Some(target) = git.read_ref(&format!("refs/heads/{}", self.state.run.target))? else { return Ok(false) };
+        match parents.as_slice() {
+            [first, other] if *first == progress.head.commit => git.contains(&target, other),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether the only commit there is the one that the step under way makes.
+    fn is_ours(&self, added: &[Mark], stage: &Stage) -> Result<bool> {
+        match (stage, added) {
+            (Stage::Committing { acceptance }, [only]) if only.tree == acceptance.tree => {
+                self.project.git.names_run(&only.commit, &self.folder.id)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+fn known_unbuilt(mut report: Report) -> Report {
+    let owed = std::mem::take(&mut report.owed);
+    if !owed.is_empty() {
+        report.outcome = Outcome::DidNotCompile;
+    }
+    report.load_errors.extend(owed);
+    report
+}

@@ -1,0 +1,46 @@
+//! The user's own checkout as a tree, without a commit: its files as they are, or its index. Both are read; neither the
+//! files nor the user's index are written.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use anyhow::{Context, Result};
+
+use super::{Git, Worktree};
+use crate::failure::Failure;
+
+impl Git {
+    /// All files of the checkout that are in `base_tree` or not ignored, as a tree.
+    pub fn checkout_tree(&self, base_tree: &str, litter: impl Iterator<Item = &'static str>) -> Result<String> {
+        let private = tempfile::tempdir().context("make a temporary folder")?;
+        let litter = litter.map(str::to_owned).collect();
+        let checkout = Worktree { path: self.root.clone(), private: private.path().to_owned(), litter };
+        let snapshot = self.snapshot(&checkout, base_tree)?;
+        match snapshot.nested.first() {
+            None => Ok(snapshot.tree),
+            Some(nested) => Err(Failure::usage(format!("{} is a git repository of its own", nested.display()))
+                .evidence("a tree of this repository cannot hold its files")
+                .next("commit what belongs to the step, then: redgreen judge … --head HEAD")
+                .into()),
+        }
+    }
+
+    /// What is staged, as a tree. A copy of the index is read: git refreshes the one it works with.
+    pub fn index_tree(&self) -> Result<String> {
+        let admin = self.admin_dir(&self.root)?.unwrap_or_else(|| self.common_dir.clone());
+        let (index, private) = (admin.join("index"), tempfile::tempdir().context("make a temporary folder")?);
+        let copy = private.path().join("index");
+        match fs::read(&index) {
+            Ok(bytes) => fs::write(&copy, bytes).with_context(|| format!("write {}", copy.display()))?,
+            // A repository in which nothing was staged yet has none.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("read {}", index.display())),
+        }
+        self.call_on(&self.root, &copy).arg("write-tree").line("write the index as a tree").map_err(|error| {
+            Failure::usage("the index is no tree that could be judged")
+                .evidence(format!("{error:#}"))
+                .next("finish the merge that is under way, or judge --head WORKTREE")
+                .into()
+        })
+    }
+}

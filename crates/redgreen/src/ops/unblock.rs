@@ -1,0 +1,86 @@
+//! What to type when a merge could not be made: the commands, one a line, for each thing that can stand in the way.
+
+use redgreen_core::agent::Trouble;
+use redgreen_core::state::{Situation, State, review};
+
+/// The commands that lead on from a blocked merge. `id` names the run.
+pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
+    let (branch, target) = (&state.run.branch, &state.run.target);
+    let approve = match state.situation {
+        Situation::Reviewing(_) => format!("redgreen resume {id}"),
+        _ => format!("redgreen approve {id}"),
+    };
+    let head = short(&state.progress.head.commit);
+    // Commits on the run's branch are part of the run, so what it takes is done there.
+    let on_the_branch = |doing: &[String]| {
+        let mut lines = vec![format!("git switch {branch}")];
+        lines.extend_from_slice(doing);
+        lines.extend([format!("git switch {target}"), approve.clone()]);
+        lines
+    };
+    let lines = match trouble.kind.as_str() {
+        "merge.conflicts" => on_the_branch(&[
+            format!("git merge {target}    (then edit the files in conflict, and: git add <files>)"),
+            "git commit --no-edit".to_owned(),
+        ]),
+        "merge.tests_fail" => {
+            on_the_branch(&[format!("git merge {target}    (then make the tests pass)"), "git commit --all".to_owned()])
+        }
+        review::REFUSED => on_the_branch(&[format!(
+            "edit, then: git commit --amend --all    (or without your commits: git reset --keep {head})"
+        )]),
+        review::STILL_RED => on_the_branch(&[format!(
+            "write the code, then: git commit --all    (or without your commits: git reset --keep {head})"
+        )]),
+        "branch.rewritten" => vec![
+            format!("git branch {branch}-mine {branch}"),
+            format!("git branch -f {branch} {head}    (then bring your commits back: git cherry-pick)"),
+            approve,
+        ],
+        "merge.target_gone" => vec![format!("git branch {target} {}", state.run.base.commit), approve],
+        "merge.blocked" => blocked(&trouble.message, approve),
+        _ => vec![approve],
+    };
+    format!("{}    (or: redgreen abort {id})", lines.join("\n"))
+}
+
+/// Whether it is about commits that somebody added to the run's branch.
+pub fn is_of_the_branch(trouble: &Trouble) -> bool {
+    [review::REFUSED, review::STILL_RED].contains(&trouble.kind.as_str())
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+/// What the first line of the message says stood in the way, as `git::merge` words it.
+fn blocked(message: &str, approve: String) -> Vec<String> {
+    let by = message.lines().next().unwrap_or_default();
+    let place = message.lines().nth(1).unwrap_or_default();
+    let first = match by {
+        "staged changes" => "git stash    (or commit them; afterwards: git stash pop)".to_owned(),
+        "uncommitted changes" => {
+            "git stash --include-untracked    (or commit them; afterwards: git stash pop)".to_owned()
+        }
+        "a hook" => "do what your hook says above".to_owned(),
+        "signing" => {
+            "make git sign: git commit-tree -S -m test HEAD^{tree}    (or: git config commit.gpgsign false)".to_owned()
+        }
+        _ if by.starts_with("a rebase") => {
+            format!("finish it: git rebase --continue    (or: git rebase --abort){}", of(place))
+        }
+        _ if by.ends_with(" under way") => {
+            let what = by.trim_start_matches("a ").trim_end_matches(" under way");
+            format!("finish it: git {what} --continue    (or: git {what} --abort){}", of(place))
+        }
+        _ if by.starts_with("another git process") => {
+            "wait until it has ended; a lock that a killed git left behind: remove that file".to_owned()
+        }
+        _ => "do what git says above".to_owned(),
+    };
+    vec![first, approve]
+}
+
+fn of(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(", in {place}") }
+}

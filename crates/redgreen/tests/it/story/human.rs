@@ -1,0 +1,321 @@
+//! A person as the agent: whatever ends the process, at any moment of their turn, their files stay where they are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Story;
+use super::scripts::{DONE, GREEN, PLAN, RED};
+
+/// Runs redgreen on a terminal of its own. When the screen asks for the end of a turn, writes `asked` and waits for a file
+/// `go`, which holds what happens next: `enter`, `INT`, `KILL`.
+const PERSON: &str = r#"
+import os, pty, select, signal, sys, time
+place, command = sys.argv[1], sys.argv[2:]
+pid, screen = pty.fork()
+if pid == 0:
+    os.execvp(command[0], command)
+shown, heard, end = b"", 0, time.time() + 300
+while time.time() < end:
+    try:
+        if select.select([screen], [], [], 0.1)[0]:
+            part = os.read(screen, 65536)
+            if not part:
+                break
+            shown += part
+    except OSError:
+        break
+    at = shown.find(b"Press Enter when you are done", heard)
+    if at >= 0:
+        heard = at + 10
+        with open(place + "/screen", "wb") as file:
+            file.write(shown)
+        os.rename(place + "/screen", place + "/asked")
+    named = shown.find(b"not decided yet): ", heard)
+    if named >= 0:
+        heard = named + 10
+        os.write(screen, b"\n")
+    go = place + "/go"
+    if os.path.exists(go):
+        word = open(go).read()
+        os.remove(go)
+        if word == "enter":
+            os.write(screen, b"\n")
+        else:
+            os.kill(pid, getattr(signal, "SIG" + word))
+sys.stdout.buffer.write(shown)
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.exit(code if code >= 0 else 128 - code)
+"#;
+
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// redgreen on a terminal, and the person in front of it.
+struct Person<'a> {
+    story: &'a Story,
+    child: Child,
+}
+
+impl<'a> Person<'a> {
+    fn starts(story: &'a Story, line: &str) -> Self {
+        story.script("person.py", PERSON);
+        for left in ["asked", "go"] {
+            fs::remove_file(story.place(left)).ok();
+        }
+        let redgreen = story.prepare(line);
+        let mut terminal: Command = story.command("python3");
+        terminal.arg(story.place("person.py")).arg(story.place("")).arg(redgreen.get_program());
+        terminal.args(redgreen.get_args()).env("TERM", "xterm").stdout(Stdio::piped());
+        terminal.stdin(Stdio::null()).stderr(Stdio::null());
+        Self { story, child: terminal.spawn().unwrap() }
+    }
+
+    /// Waits until the screen asks for the next turn; gives back what it shows and where to work.
+    #[track_caller]
+    fn is_asked(&self) -> (String, PathBuf) {
+        let (asked, since) = (self.story.place("asked"), Instant::now());
+        while !asked.exists() {
+            assert!(since.elapsed() < PATIENCE, "nobody asks");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let screen = String::from_utf8_lossy(&fs::read(&asked).unwrap()).replace("\r\n", "\n");
+        fs::remove_file(asked).unwrap();
+        let place = screen.rsplit_once("  in   ").unwrap().1.lines().next().unwrap().trim().to_owned();
+        (screen, place.into())
+    }
+
+    fn does(&self, what: &str) {
+        fs::write(self.story.place("go.part"), what).unwrap();
+        fs::rename(self.story.place("go.part"), self.story.place("go")).unwrap();
+    }
+
+    /// How it ended, and what the screen showed.
+    fn ends(mut self) -> (Option<i32>, String) {
+        let mut screen = Vec::new();
+        self.child.stdout.take().unwrap().read_to_end(&mut screen).unwrap();
+        let status = self.child.wait().unwrap();
+        (status.code(), String::from_utf8_lossy(&screen).replace("\r\n", "\n"))
+    }
+}
+
+/// A test that fails leaves nobody waiting on a terminal: with its end gone, redgreen stops.
+impl Drop for Person<'_> {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Everything `git status` says of the worktree, and every file in it.
+fn seen(story: &Story, worktree: &Path) -> (String, Vec<(String, Vec<u8>)>) {
+    let status = story
+        .command("git")
+        .current_dir(worktree)
+        .args(["status", "--porcelain", "--untracked-files=all"])
+        .output()
+        .unwrap();
+    assert!(status.status.success(), "{status:?}");
+    let mut all = BTreeMap::new();
+    super::collect(worktree, worktree, &mut all);
+    let litter = |name: &str| name.contains("__pycache__") || name.contains(".pytest_cache");
+    let files = all.into_iter().filter(|(name, _)| !litter(name)).collect();
+    (String::from_utf8(status.stdout).unwrap(), files)
+}
+
+const RUN: &str = "run --agent human \"a calculator\"";
+const TEST: &str =
+    "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n    assert add(-4, 9) == 5\n";
+
+/// The person plans, and is asked for the test.
+fn at_red(story: &Story) -> (Person<'_>, PathBuf) {
+    let person = Person::starts(story, RUN);
+    let (_, worktree) = person.is_asked();
+    fs::write(worktree.join("test-list.md"), "- [ ] adds\n").unwrap();
+    person.does("enter");
+    let (screen, worktree) = person.is_asked();
+    assert!(screen.contains("RED: "), "{screen}");
+    (person, worktree)
+}
+
+#[test]
+fn fault_7_ctrl_c_and_sigkill_leave_a_persons_files_where_they_are_and_resume_goes_on_with_them() {
+    for signal in ["INT", "KILL"] {
+        let story = Story::new();
+        let (person, worktree) = at_red(&story);
+        // Half a test, something staged, something changed, something taken away, something nobody knows.
+        fs::write(worktree.join("test_calc.py"), "from calc import ad").unwrap();
+        fs::write(worktree.join("notes.md"), "remember the minus\n").unwrap();
+        fs::write(worktree.join("test-list.md"), "- [ ] adds\n- [ ] subtracts\n").unwrap();
+        story.command("git").current_dir(&worktree).args(["add", "notes.md"]).status().unwrap();
+        let before = seen(&story, &worktree);
+        person.does(signal);
+        let (code, screen) = person.ends();
+        assert!(code == Some(130) || signal == "KILL", "{code:?} {screen}");
+        assert_eq!(seen(&story, &worktree), before, "{signal}: right after it");
+
+        let person = Person::starts(&story, "resume");
+        let (screen, place) = person.is_asked();
+        assert_eq!(place, worktree, "{screen}");
+        assert!(screen.contains("are as you left them"), "{screen}");
+        assert_eq!(seen(&story, &worktree), before, "{signal}: after resume");
+        // Once more, without a word in between.
+        person.does(signal);
+        person.ends();
+        assert_eq!(seen(&story, &worktree), before);
+        let person = Person::starts(&story, "resume");
+        person.is_asked();
+        assert_eq!(seen(&story, &worktree), before);
+        // The turn comes to its end with what was there, and the run goes on.
+        fs::write(worktree.join("test_calc.py"), TEST).unwrap();
+        person.does("enter");
+        let (screen, _) = person.is_asked();
+        assert!(screen.contains("GREEN: "), "{screen}");
+        assert_eq!(fs::read_to_string(worktree.join("notes.md")).unwrap(), "remember the minus\n");
+        person.does("INT");
+        person.ends();
+        story.redgreen("abort").exits(0);
+        assert!(!worktree.exists(), "an aborted run leaves no worktree");
+    }
+}
+
+#[test]
+fn fault_7_killed_while_they_are_judged_a_person_keeps_what_they_typed_meanwhile() {
+    let story = Story::new();
+    let (person, worktree) = at_red(&story);
+    fs::write(worktree.join("test_calc.py"), TEST).unwrap();
+    person.does("enter");
+    // The tests run now; typing goes on.
+    thread::sleep(Duration::from_millis(300));
+    fs::write(worktree.join("idea.md"), "typed while the tests ran\n").unwrap();
+    person.does("KILL");
+    person.ends();
+    assert!(worktree.join("idea.md").exists());
+    let person = Person::starts(&story, "resume");
+    let (_, place) = person.is_asked();
+    assert_eq!(place, worktree);
+    assert_eq!(fs::read_to_string(worktree.join("idea.md")).unwrap(), "typed while the tests ran\n");
+    assert_eq!(fs::read_to_string(worktree.join("test_calc.py")).unwrap(), TEST);
+    person.does("KILL");
+    person.ends();
+}
+
+#[test]
+fn fault_7_no_number_of_refusals_takes_a_persons_work_back() {
+    let story = Story::new();
+    story.file("redgreen.toml", "backoff = 0.0\nmax-retries = 1\n").commit("few tries");
+    let (person, worktree) = at_red(&story);
+    for number in 0..4 {
+        fs::write(worktree.join("calc.py"), format!("def add(a, b):\n    return a + {number}\n")).unwrap();
+        let before = seen(&story, &worktree);
+        person.does("enter");
+        let (screen, place) = person.is_asked();
+        assert!(screen.contains("red.touches_implementation"), "{screen}");
+        assert_eq!((place, seen(&story, &worktree)), (worktree.clone(), before), "{number}");
+    }
+    fs::remove_file(worktree.join("calc.py")).unwrap();
+    fs::write(worktree.join("test_calc.py"), TEST).unwrap();
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.contains("GREEN: "), "{screen}");
+    assert_eq!(story.git("for-each-ref refs/redgreen/salvage"), "", "nothing was taken back, so nothing is salvaged");
+    person.does("INT");
+    person.ends();
+}
+
+/// A run that waits for its approval, with the run's branch checked out.
+fn waiting() -> Story {
+    let story = Story::new();
+    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+    story.git(&format!("switch -q {}", story.branch()));
+    story
+}
+
+#[test]
+fn fault_6_a_commit_on_the_runs_branch_is_judged_and_merged() {
+    let story = waiting();
+    let code = fs::read_to_string(story.root.join("calc.py")).unwrap();
+    story.file("calc.py", &format!("# adds, and no more\n{code}")).commit("a comment of mine");
+    let mine = story.git("rev-parse HEAD");
+    story.git("switch -q main");
+    story.redgreen("approve").exits(0).says("1 commit was added to").says("merged");
+    assert!(story.log("main").contains(&"a comment of mine".to_owned()));
+    story.git(&format!("merge-base --is-ancestor {mine} main"));
+    assert!(fs::read_to_string(story.root.join("calc.py")).unwrap().starts_with("# adds"));
+    assert_eq!(story.git("for-each-ref refs/heads/redgreen"), "", "nothing is left over");
+}
+
+#[test]
+fn fault_6_a_refused_commit_is_said_by_approve_and_stays() {
+    let story = waiting();
+    story.file("calc.py", "def add(a, b):\n    return a - b\n").commit("a mistake of mine");
+    let mine = story.git("rev-parse HEAD");
+    story.git("switch -q main");
+    let before = story.belongings_but_times();
+    for _ in 0..2 {
+        let said = story.redgreen("approve").exits(3).says("refactor.regression").says("git commit --amend");
+        said.says("git reset --keep").says("redgreen approve");
+        assert_eq!(story.git(&format!("rev-parse {}", story.branch())), mine, "the commit is where it was");
+        assert_eq!(story.belongings_but_times(), before);
+    }
+    story.redgreen("why").exits(0).says("refactor.regression").says("git switch");
+    // Without it, the run's own commits are merged.
+    let branch = story.branch();
+    story.git(&format!("switch -q {branch}"));
+    story.git("reset -q --hard HEAD~1");
+    story.git("switch -q main");
+    story.redgreen("approve").exits(0).says("merged");
+}
+
+#[test]
+fn fault_6_a_rewritten_branch_is_not_merged_without_a_word() {
+    let story = waiting();
+    story.git("reset -q --hard HEAD~1");
+    story.file("other.md", "something else\n").commit("instead of the last one");
+    let mine = story.git("rev-parse HEAD");
+    story.git("switch -q main");
+    story.redgreen("approve").exits(3).says("was rewritten").says("git branch -f");
+    assert_eq!(story.git(&format!("rev-parse {}", story.branch())), mine);
+}
+
+#[test]
+fn fault_6_a_commit_while_the_run_is_stopped_is_noticed_by_resume() {
+    let story = Story::new();
+    // A script that ends in the middle stops the run there.
+    story.script("kata.toml", &[PLAN, RED].concat());
+    story.redgreen("run --script @kata.toml \"an adder\"").exits(4);
+    let branch = story.branch();
+    story.git(&format!("switch -q {branch}"));
+    story.file("NOTES.md", "mine\n").commit("notes of mine");
+    story.git("switch -q main");
+    // The turn that could not be taken is counted.
+    story.script("kata.toml", &[PLAN, RED, GREEN, GREEN, DONE].concat());
+    let said = story.redgreen("resume --script @kata.toml").exits(3).says("1 commit was added to");
+    said.says("REFACTOR  accepted").says("waiting for a human");
+    story.redgreen("approve").exits(0);
+    assert!(story.root.join("NOTES.md").exists());
+    assert!(story.log("main").contains(&"notes of mine".to_owned()));
+}
+
+#[test]
+fn fault_9_a_conflict_is_solved_with_the_commands_that_are_told() {
+    let story = waiting();
+    story.git("switch -q main");
+    story.file("calc.py", "# a calculator of mine\n").commit("meanwhile");
+    story.redgreen("approve").exits(3).says("git merge main");
+    let branch = story.branch();
+    let code = story.git(&format!("show {branch}:calc.py"));
+    story.git(&format!("switch -q {branch}"));
+    assert!(!story.command("git").args(["merge", "-q", "main"]).status().unwrap().success());
+    story.file("calc.py", &format!("# a calculator of mine\n{code}\n"));
+    story.git("add calc.py");
+    story.git("commit -q --no-edit");
+    story.git("switch -q main");
+    story.redgreen("approve").exits(0).says("merged");
+    let merged = fs::read_to_string(story.root.join("calc.py")).unwrap();
+    assert!(merged.contains("of mine") && merged.contains("return a + b"), "{merged}");
+}
