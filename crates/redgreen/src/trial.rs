@@ -10,6 +10,7 @@ mod examples;
 mod helpers;
 mod made;
 mod memory;
+mod only_there;
 mod outside;
 mod packages;
 mod reading;
@@ -52,6 +53,7 @@ pub use environment::{FOLDERS, Seen, Surrounding, package_folders};
 pub use examples::Withheld;
 pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
+pub use only_there::{explain, only_there};
 
 /// Where a trial is held.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +146,12 @@ pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Reme
     let surroundings = court.surroundings.clone();
     court.close()?;
     Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
+}
+
+/// The same of a tree whose tests were run in the clean room already, from another checkout of it.
+pub fn remember(ground: Ground<'_>, tree: &str, report: Report) -> Result<Remembered> {
+    let surroundings = environment::look(ground, tree, None)?.seen;
+    Ok(Remembered { version: 1, report, targets: Vec::new(), surroundings })
 }
 
 /// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.

@@ -95,7 +95,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     };
     let (base, head) = (commit(&question.base)?, commit(&question.head)?);
     let (base_tree, head_tree) = (git.tree_of(&base)?, git.tree_of(&head)?);
-    let memory = Memory::new(&project.workshop);
+    let memory = Memory::new(&project.workshop, &project.file.test)?;
     let known = memory.recall(&base_tree)?;
     let (before, targets, surroundings) = match known {
         Some(known) => (Some(known.report), Some(known.targets), Some(known.surroundings)),

@@ -137,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (outer, inner) = (root.join("home"), root.join("home/cache/room"));
-        std::fs::create_dir_all(&inner).unwrap();
+        fs::create_dir_all(&inner).unwrap();
         let fence = Fence {
             writable: vec![inner.clone()],
             hidden: vec![root.join("absent"), outer.clone()],

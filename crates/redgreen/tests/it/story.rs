@@ -3,6 +3,7 @@
 mod agents;
 mod bad_input;
 mod beside;
+mod book;
 mod built_in;
 mod command;
 mod contest;
@@ -18,6 +19,7 @@ mod judge;
 mod kill;
 mod many;
 mod merging;
+mod projects;
 mod python;
 mod recovery;
 mod repair;

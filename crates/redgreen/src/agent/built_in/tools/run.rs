@@ -10,7 +10,7 @@ use redgreen_core::report::{Exit, Report};
 use redgreen_core::tool::{Bash, RunTests, digest};
 
 use super::{Answer, Workbench, bounded};
-use crate::config;
+use crate::config::{self, Provided};
 use crate::failure::Failure;
 use crate::process::{Interrupted, Limits, Program};
 use crate::runner::{self, Fenced, Settings};
@@ -102,12 +102,16 @@ impl Workbench<'_> {
     fn report(&self, selection: &Selection) -> Result<Report> {
         let environment = &self.settings.environment;
         let suite = runner::suite(self.place.root(), &self.settings.test)?;
+        let Provided { variables, secrets, services, .. } = self.settings.test.for_agents()?;
+        let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
         let settings = Settings {
             timeout: self.test_time.min(self.time_left()),
             cargo_target_dir: self.build_folder(),
             virtual_env: environment.virtual_env.clone(),
             path: environment.path.clone(),
-            variables: self.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            variables: variables.into_iter().chain(own).collect(),
+            secrets,
+            services,
         };
         let (sandbox, fence, unset) = (self.sandbox()?, self.fence(), self.unset());
         let fenced = Fenced { folder: self.place.root(), sandbox: &sandbox, fence: &fence, unset: &unset };
@@ -147,7 +151,9 @@ impl Workbench<'_> {
     /// Git sets some of these for hooks; a child that inherits them works on the wrong repository.
     fn unset(&self) -> Vec<OsString> {
         let git = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"].map(OsString::from);
-        self.settings.environment.secrets.iter().cloned().chain(git).collect()
+        // What only the tests are to know, no agent knows.
+        let passed = self.settings.test.env_pass.iter().map(OsString::from);
+        self.settings.environment.secrets.iter().cloned().chain(passed).chain(git).collect()
     }
 
     fn time_left(&self) -> Duration {
