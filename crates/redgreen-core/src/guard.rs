@@ -100,7 +100,7 @@ pub fn secret_name(path: &str) -> Option<&'static str> {
     let lower = path.to_lowercase();
     let mut parts = lower.split('/').rev().filter(|part| !part.is_empty());
     let name = parts.next()?;
-    if let Some(folder) = SECRET_FOLDERS.iter().find(|folder| parts.clone().any(|part| part == **folder)) {
+    if let Some(folder) = secret_folder(path) {
         return Some(folder);
     }
     if HARMLESS_NAMES.contains(&name) {
@@ -113,6 +113,13 @@ pub fn secret_name(path: &str) -> Option<&'static str> {
         Match::Part => name.contains(pattern),
     };
     SECRET_NAMES.iter().find(known).map(|(pattern, _)| *pattern)
+}
+
+/// The folder above a path whose every file is a secret.
+pub fn secret_folder(path: &str) -> Option<&'static str> {
+    let lower = path.to_lowercase();
+    let above = || lower.rsplit('/').filter(|part| !part.is_empty()).skip(1);
+    SECRET_FOLDERS.iter().find(|folder| above().any(|part| part == **folder)).copied()
 }
 
 /// What a text may count for with whoever counts most.

@@ -9,9 +9,10 @@ pub mod model;
 pub mod network;
 mod place;
 pub mod script;
+pub mod visible;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -59,6 +60,10 @@ pub struct Orders<'a> {
     pub repository: &'a Path,
     /// Our own state, which they may not.
     pub private: &'a Path,
+    /// Kept about the worktree out of agents' reach, for as long as the worktree is there.
+    pub aside: &'a Path,
+    /// Packages of the user's checkout that the worktree has links to.
+    pub packages: &'a [PathBuf],
     pub stop: &'a Stop,
     /// Called with what the agent says and does, as it happens.
     pub live: &'a mut dyn FnMut(&Said),

@@ -153,6 +153,9 @@ pub struct AgentChoice {
     pub script: Option<PathBuf>,
     /// A human's turn is over when a file is saved, not when Enter is pressed.
     pub on_save: bool,
+    /// Paths that agents' programs may read beside what is installed: whole ones, from the home with `~/`, or of the
+    /// project, where a name like a secret's hides a file otherwise.
+    pub allow_read: Vec<PathBuf>,
     /// Whether agents that are programs of their own are fenced in.
     pub fence: Fence,
     /// Where the programs of agents may connect to.
@@ -250,6 +253,8 @@ pub struct Environment {
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
     pub stores: Vec<Store>,
+    /// Languages that are installed for this user.
+    pub toolchains: Vec<PathBuf>,
     /// The names of variables that hold credentials, by what they are called; programs an agent starts do not get them.
     pub secrets: Vec<OsString>,
 }
@@ -287,6 +292,7 @@ impl Environment {
             cargo_home: path("CARGO_HOME").or_else(|| in_home(".cargo")),
             rustup_home: path("RUSTUP_HOME").or_else(|| in_home(".rustup")),
             stores: stores::stores(home.as_deref(), text),
+            toolchains: stores::toolchains(home.as_deref(), text),
             home,
             secrets: std::env::vars_os().map(|(name, _)| name).filter(|name| is_secret(name)).collect(),
         })
@@ -403,6 +409,9 @@ impl File {
         let network = is_open.then(|| ("agent.network", "open".to_owned()));
         let sent = server.chain(hosts).chain(network);
         let test = test.chain(env).chain(passed).chain(services);
+        // What agents may read, their makers may read.
+        let read = self.agent.allow_read.iter().map(|path| ("agent.allow-read", path.display().to_string()));
+        let sent = sent.chain(read);
         test.chain(setup).chain(lint).chain(script).chain(sent).chain(agents).collect()
     }
 

@@ -23,6 +23,7 @@ mod state;
 mod submodule;
 mod tree;
 mod version;
+mod view;
 mod worktree;
 
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ pub use snapshot::Snapshot;
 pub use state::{Dirty, Head};
 pub use submodule::Submodule;
 pub use tree::TreeFile;
+pub use view::IsSecret;
 pub(crate) use worktree::remove_folder;
 pub use worktree::{Listed, Worktree};
 

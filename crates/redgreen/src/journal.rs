@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use store::{RunFolder, Store, is_run_id};
 
 use crate::failure::Failure;
+use crate::private;
 
 const VERSION: u32 = 1;
 const FILE: &str = "journal.jsonl";
@@ -95,11 +96,7 @@ impl Journal {
     pub fn open(folder: &RunFolder, kill_at: Option<KillAt>) -> Result<(Self, Option<State>)> {
         let lock = lock(folder)?;
         let path = folder.path.join(FILE);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
+        let mut file = private::open(OpenOptions::new().read(true).append(true).create(true), &path)
             .with_context(|| format!("open journal {}", path.display()))?;
         let (lines, whole) = read_lines(&mut file, &path)?;
         // What was being written when the power went is not part of the story.
@@ -196,11 +193,7 @@ pub fn is_busy(folder: &RunFolder) -> bool {
 
 fn lock(folder: &RunFolder) -> Result<File> {
     let path = folder.path.join(LOCK);
-    let file = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(false)
-        .open(&path)
+    let file = private::open(OpenOptions::new().create(true).write(true).truncate(false), &path)
         .with_context(|| format!("open lock {}", path.display()))?;
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {

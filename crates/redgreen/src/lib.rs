@@ -11,6 +11,7 @@ pub mod git;
 pub mod guard;
 pub mod journal;
 pub mod ops;
+pub mod private;
 pub mod process;
 pub mod room;
 pub mod runner;

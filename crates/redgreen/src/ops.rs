@@ -37,6 +37,7 @@ use crate::agent::Team;
 use crate::agent::choice::{Choice, Ground};
 use crate::agent::external::AgentSandbox;
 use crate::agent::network::NetworkRules;
+use crate::agent::visible::Visible;
 use crate::config::{Environment, File, worktree_root};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
@@ -123,7 +124,9 @@ fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result
     let named = flags.clone().or(kept).or(configured);
     let (choice, remark) = named.settled(&project.file, &project.environment)?;
     let (git, fence) = (&project.git, project.file.agent.fence);
-    let agent_sandbox = AgentSandbox::new(&project.environment, &git.root, &git.common_dir, &project.workshop, fence);
+    let visible = Visible::new(&project.environment, Some(git), &project.file.agent.allow_read);
+    let agent_sandbox =
+        AgentSandbox::new(&project.environment, &git.root, &git.common_dir, &project.workshop, fence, visible);
     let (file, environment) = (&project.file, &project.environment);
     let agent_sandbox = agent_sandbox.with_network(NetworkRules::new(file, environment)?);
     let ground = Ground { file, environment, root: &git.root, agent_sandbox: &agent_sandbox };

@@ -30,7 +30,8 @@ use crate::sandbox::{Bound, Fence, Fenced, Network, Outlet, Sandbox};
 pub use compose::{Configuration, Dropped, Why};
 pub use dependencies::{Dependencies, DependencyChange, DependencyFolder, How, is_scribbled_in};
 pub use editable::editable;
-pub use mirror::mirror;
+pub use home::{furnish as furnish_home, variables as home_variables};
+pub use mirror::{mirror, originals};
 pub use tools::{Search, Tool, Tools};
 
 use compose::Overlay;
@@ -70,6 +71,8 @@ pub struct Surroundings {
     pub dependencies: Dependencies,
     /// The user's home, repositories, our own state: not there for who works in the room.
     pub hidden: Vec<PathBuf>,
+    /// What is installed here: seen although it lies in something hidden.
+    pub shown: Vec<PathBuf>,
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
     /// Packages that tools keep for all projects.
@@ -303,6 +306,7 @@ impl Room {
         let mut writable = vec![self.folder().to_owned(), self.place.join("home"), self.place.join("tmp")];
         writable.extend(around.build.clone());
         let mut shown: Vec<PathBuf> = around.tools.found.iter().flat_map(|tool| tool.needs.iter().cloned()).collect();
+        shown.extend(around.shown.iter().cloned());
         shown.extend(around.tools.path.iter().cloned());
         let cargo = around.cargo_home.iter().flat_map(|home| CARGO_PARTS.iter().map(|part| home.join(part)));
         shown.extend(cargo);

@@ -121,8 +121,8 @@ pub struct Fenced<'a> {
     pub folder: &'a Path,
     pub sandbox: &'a Sandbox,
     pub fence: &'a Fence,
-    /// Variables of the user's shell that they do not see.
-    pub unset: &'a [OsString],
+    /// All that they know.
+    pub env: &'a [(OsString, OsString)],
 }
 
 impl<'a> From<&'a Path> for Place<'a> {
@@ -368,8 +368,8 @@ impl Run<'_> {
                 SCRUBBED.iter().fold(Program::new(name), |program, variable| program.env_remove(*variable))
             }
             Place::Fenced(fenced) => {
-                let unset = SCRUBBED.iter().map(OsString::from).chain(fenced.unset.iter().cloned());
-                unset.fold(Program::new(name), Program::env_remove)
+                let known = fenced.env.iter().filter(|(name, _)| !SCRUBBED.iter().any(|scrubbed| name == scrubbed));
+                known.fold(Program::new(name).env_clear(), |program, (name, value)| program.env(name, value))
             }
             // A room is not used again, and what it holds is compared with what it held.
             Place::Room(room, _) => room.program(name.into()).env("PYTHONDONTWRITEBYTECODE", "1"),

@@ -8,6 +8,7 @@
 
 mod fenced;
 mod forward;
+mod installed;
 mod mounts;
 mod plan;
 mod rules;
@@ -28,6 +29,7 @@ use crate::process::{Attention, Limits, Output, Program, Stop};
 
 pub use fenced::{SUBCOMMAND, main as fenced_main};
 pub use forward::PORT as OUTLET_PORT;
+pub use installed::Installed;
 
 /// How long one try of one means may take. It takes a few milliseconds where it works; on a machine with fifty runs at
 /// once it takes seconds, and a fence must not become a weaker one by that.

@@ -20,6 +20,7 @@ use redgreen_core::phase::Role;
 use crate::agent::model::{self, Client, Limits};
 use crate::agent::network::NetworkRules;
 use crate::agent::place::Place;
+use crate::agent::visible::{Places, Visible};
 use crate::agent::{Orders, Taken};
 use crate::config::{self, Environment, File};
 use talk::{Ask, Talk};
@@ -46,6 +47,7 @@ pub struct Settings {
     pub test: config::Test,
     pub environment: Environment,
     pub network: NetworkRules,
+    pub visible: Visible,
     pub bash_time: Duration,
     pub red_time: Duration,
     pub green_time: Duration,
@@ -62,21 +64,27 @@ pub struct Settings {
 
 impl BuiltIn {
     /// An agent that works with this model; what is missing for it is the error.
-    pub fn new(model: &str, file: &File, environment: &Environment, root: &Path) -> Result<Self> {
+    pub fn new(model: &str, file: &File, environment: &Environment, root: &Path, visible: Visible) -> Result<Self> {
         let config::Model { provider, base_url, wire, record, replay, .. } = &file.model;
         let wish = Wish { provider: provider.clone(), base: base_url.clone(), wire: *wire };
         let provider = model::provider(model, &wish, &environment.models)?;
         let first_ms = file.policy(environment)?.backoff_ms;
         let limits = Limits { patience: Patience { first_ms, ..Patience::default() }, ..Limits::default() };
         let client = match replay {
-            Some(cassette) => Client::replaying(provider, &root.join(cassette), limits)?,
+            Some(cassette) => {
+                let kept = visible.cassette(cassette).filter(|path| path.is_file());
+                Client::replaying(provider, &kept.unwrap_or_else(|| root.join(cassette)), limits)?
+            }
             None => Client::new(provider, &environment.models, limits)?,
         };
         let client = match record {
-            Some(cassette) => client.recording(&root.join(cassette))?,
+            Some(cassette) => {
+                let kept = visible.cassette(cassette).unwrap_or_else(|| root.join(cassette));
+                client.recording(&kept)?
+            }
             None => client,
         };
-        let mut settings = Settings::new(file, environment)?;
+        let mut settings = Settings::new(file, environment, visible)?;
         // A server of one's own costs what the user says, whatever it calls its models.
         if !client.has_listed_prices() {
             settings.prices = Arc::new(file.model.prices()?);
@@ -99,7 +107,7 @@ impl BuiltIn {
 }
 
 impl Settings {
-    pub fn new(file: &File, environment: &Environment) -> Result<Self> {
+    pub fn new(file: &File, environment: &Environment, visible: Visible) -> Result<Self> {
         let policy = file.policy(environment)?;
         let bash_time = match file.timeout.bash {
             Some(seconds) => Duration::from_millis(config::milliseconds(seconds, "timeout.bash")?),
@@ -109,6 +117,7 @@ impl Settings {
             test: file.test.clone(),
             environment: environment.clone(),
             network: NetworkRules::new(file, environment)?,
+            visible,
             bash_time,
             red_time: Duration::from_millis(policy.red_timeout_ms),
             green_time: Duration::from_millis(policy.green_timeout_ms),
@@ -132,9 +141,8 @@ fn converse(model: &str, settings: &Settings, orders: &mut Orders<'_>, ask: Ask<
         place: Place::new(orders.worktree)?,
         settings,
         env: orders.env,
-        repository: orders.repository,
-        private: orders.private,
         desk: orders.desk,
+        places: Places::of(orders),
         test_time: match orders.assignment.role {
             Role::TestList | Role::Test => settings.red_time,
             Role::Implementing | Role::Diagnosis | Role::Refactor => settings.green_time,

@@ -181,7 +181,8 @@ impl Choice {
                 .next("redgreen run --model <provider>/<model> …")
                 .into());
         };
-        BuiltIn::new(model, ground.file, ground.environment, ground.root).map(Agent::BuiltIn)
+        let visible = ground.agent_sandbox.visible.clone();
+        BuiltIn::new(model, ground.file, ground.environment, ground.root, visible).map(Agent::BuiltIn)
     }
 
     /// The model that is named, or the usual one where there is a key for it. There is no other way to come by one.

@@ -22,8 +22,10 @@ use redgreen_core::orders;
 use redgreen_core::report::Exit;
 
 use super::network::WayOut;
+use super::visible::Places;
 use super::{Orders, Taken};
 use crate::config::agents::{Command, PromptBy, Row, Speaks};
+use crate::private;
 use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
 use crate::sandbox::{Fence, Grip, Sandbox};
 pub use agent_sandbox::AgentSandbox;
@@ -113,6 +115,8 @@ impl External {
             changes: orders.changes,
             repository: orders.repository,
             private: orders.private,
+            aside: orders.aside,
+            packages: orders.packages,
             stop: orders.stop,
             live: &mut *orders.live,
         };
@@ -126,10 +130,10 @@ impl External {
     fn attempt(&self, orders: &mut Orders<'_>) -> Result<(Taken, u64)> {
         let words = orders::handoff(orders.assignment);
         let told = orders.desk.join(ORDERS);
-        fs::write(&told, &words).with_context(|| format!("write {}", told.display()))?;
+        private::write(&told, words.as_bytes()).with_context(|| format!("write {}", told.display()))?;
         let sandbox = self.agent_sandbox.sandbox()?;
         let way = self.way_out(&sandbox, orders)?;
-        let fence = way.through(self.agent_sandbox.fence(Whose::Program(&self.row), orders)?);
+        let fence = way.through(self.agent_sandbox.fence(&sandbox, Whose::Program(&self.row), orders)?);
         let held = sandbox.held(&fence);
         let chosen = self.chosen_session(&orders.assignment.strategy)?;
         if let Some(session) = &chosen {
@@ -146,7 +150,9 @@ impl External {
         };
         let asking = orders.stop.part();
         let version = self.asking_version(&asking);
+        let set_aside = self.agent_sandbox.visible.set_aside(&sandbox, &Places::of(orders))?;
         let output = attend(&sandbox, &program, &fence, &mut ear, orders);
+        drop(set_aside);
         self.clear(orders.worktree, &litter);
         if output.is_err() {
             asking.request();
@@ -171,8 +177,9 @@ impl External {
             let message = format!("it was ended: {tokens} tokens are more than the run has left");
             taken.turn = Turn::Failed { failure: Ended::Budget, message };
         }
-        taken.notices = way.remarks();
-        taken.notices.iter().for_each(|notice| taken.transcript.push_str(&format!("\n{notice}\n")));
+        let remarks = way.remarks();
+        remarks.iter().for_each(|remark| taken.transcript.push_str(&format!("\n{remark}\n")));
+        taken.notices = self.agent_sandbox.network.news(&remarks);
         Ok((taken, tokens))
     }
 
@@ -252,7 +259,7 @@ impl External {
         if let Speaks::Prints(dialect) = self.row.speaks {
             return Ok(Ear::Prints(Box::new(Hearing::new(dialect))));
         }
-        let fence = way.through(self.agent_sandbox.fence(Whose::Terminal, orders)?);
+        let fence = way.through(self.agent_sandbox.fence(sandbox, Whose::Terminal, orders)?);
         let is_fenced = keeps_files(sandbox, &fence);
         let mut env = self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?;
         env.extend(way.variables().into_iter().map(|(name, value)| (name.into(), value.into())));
@@ -417,7 +424,7 @@ fn say(words: String) -> Answer {
 
 fn keep_session(desk: &Path, session: &str) -> Result<()> {
     let path = desk.join(SESSION);
-    fs::write(&path, format!("{session}\n")).with_context(|| format!("write {}", path.display()))
+    private::write(&path, format!("{session}\n").as_bytes()).with_context(|| format!("write {}", path.display()))
 }
 
 /// The program itself could not be started.

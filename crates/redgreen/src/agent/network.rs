@@ -1,6 +1,8 @@
 //! Where an agent's programs may connect to, and the proxy that keeps them to it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use redgreen_core::egress::{AllowList, Entry, Target, targets_in};
@@ -39,6 +41,8 @@ pub struct NetworkRules {
     allowed: Vec<Entry>,
     registries: Vec<Entry>,
     upstream: Models,
+    /// What the user was told already, in this process.
+    told: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// The way out for one program and those beside it; it ends when it is dropped.
@@ -72,11 +76,14 @@ impl NetworkRules {
             allowed: file.agent.allow_hosts.iter().map(parse).collect::<Result<_, _>>()?,
             registries: registries::entries(environment.home.as_deref()),
             upstream: environment.models.clone(),
+            told: Arc::default(),
         })
     }
 
-    pub fn access(&self) -> NetworkAccess {
-        self.access
+    /// Those of these remarks that are news. Many programs ask for the same host in every turn.
+    pub(super) fn news(&self, remarks: &[String]) -> Vec<String> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        remarks.iter().filter(|remark| told.insert((*remark).clone())).cloned().collect()
     }
 
     /// The hosts of an agent's model: those of its row, and those that its variables and settings name.
@@ -179,8 +186,9 @@ impl WayOut {
             Self::Open | Self::Unheld | Self::Closed => Vec::new(),
             Self::Proxied { proxy, .. } => proxy.refusals(),
         };
-        let words =
-            |Refusal { target, why }: &Refusal| format!("network: refused {target}: {why}. {}", setting(target));
+        let words = |Refusal { target, why }: &Refusal| {
+            format!("network: no connection to {target}: {why}. {}", setting(target))
+        };
         refusals.iter().map(words).collect()
     }
 }

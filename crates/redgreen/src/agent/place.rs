@@ -181,6 +181,9 @@ pub(super) fn stays(worktree: &Path, full: &Path) -> Result<PathBuf, String> {
 
 /// Why a file of the project is none of a model's business.
 pub(super) fn off_limits(inside: &Path) -> Option<&'static str> {
+    if inside.to_str().and_then(guard::secret_folder).is_some() {
+        return Some("may hold secrets, and is not shown or changed");
+    }
     for part in inside.components() {
         let name = part.as_os_str().to_string_lossy().to_lowercase();
         if name == ".git" {
@@ -240,6 +243,7 @@ mod tests {
             (".env.example", ".env.example"),
             ("tls/server.key", "may hold secrets"),
             ("config/secrets.yaml", "may hold secrets"),
+            ("deploy/.ssh/config", "may hold secrets"),
             ("src/secrets.py", "src/secrets.py"),
             ("a\0b", "NUL"),
         ] {

@@ -9,6 +9,7 @@ use crate::agent::external::presence::Presence;
 use crate::config::{File, NetworkAccess};
 use crate::failure::Code;
 use crate::ops::agents::{self, Agents, BuiltIn, Reach};
+use crate::view;
 
 /// Show who could work: whose models the built-in agent has a key for, which coding agents are here and logged in
 #[derive(clap::Args, Debug)]
@@ -81,6 +82,9 @@ fn table(agents: &Agents) -> String {
         if !agent.hosts.is_empty() {
             writeln!(text, "{:<18} model hosts: {}", "", agent.hosts.join(", ")).ok();
         }
+        if !agent.own.is_empty() {
+            writeln!(text, "{:<18} of your home, it sees {}", "", agent.own.join(", ")).ok();
+        }
     }
     if here.is_empty() {
         text.push_str("no coding agent is installed\n");
@@ -90,9 +94,10 @@ fn table(agents: &Agents) -> String {
             .ok();
     }
     writeln!(text, "\n{}", reach(&agents.network)).ok();
+    writeln!(text, "{}", view::readable(&agents.allow_read)).ok();
     match &agents.first {
-        Some(name) => writeln!(text, "\nwith no --agent, {name} is taken").ok(),
-        None => writeln!(text, "\nnone is ready; without one: redgreen demo").ok(),
+        Some(name) => writeln!(text, "with no --agent, {name} is taken").ok(),
+        None => writeln!(text, "none is ready; without one: redgreen demo").ok(),
     };
     text
 }

@@ -8,6 +8,7 @@ use redgreen_core::event::Outcome;
 
 use super::Desk;
 use crate::agent::choice::Choice;
+use crate::config::NetworkAccess;
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
 use crate::ops::brief::Wish;
@@ -129,6 +130,14 @@ impl Args {
         if project.store.latest().is_none() {
             let to = ops::context::reader(ready.team());
             desk.printer.talk(&view::notice_line(&format!("{}; here: {to}", view::POLICY)));
+        }
+        let allowed = &project.file.agent.allow_read;
+        if project.store.latest().is_none() || !allowed.is_empty() {
+            desk.printer.talk(&view::notice_line(&view::readable(allowed)));
+        }
+        let agent = &project.file.agent;
+        if project.store.latest().is_none() || agent.network == NetworkAccess::Open || !agent.allow_hosts.is_empty() {
+            desk.printer.talk(&view::notice_line(&view::reachable(agent.network, &agent.allow_hosts)));
         }
         let stopped = ready.work(&mut desk.watch())?;
         end(desk, &project, &stopped, self.no_input)

@@ -189,6 +189,16 @@ impl Command {
 }
 
 impl Row {
+    /// Programs and files that its command names by whole paths.
+    pub fn named_files(&self) -> Vec<PathBuf> {
+        let words: Vec<&str> = match &self.command {
+            Command::Line(line) => line.split([' ', '\t', '\n', ';', '&', '|', '(', ')']).collect(),
+            Command::Words(words) => words.iter().map(String::as_str).collect(),
+        };
+        let paths = words.iter().map(|word| PathBuf::from(word.trim_matches(['"', '\''])));
+        paths.filter(|path| path.is_absolute() && path.is_file()).collect()
+    }
+
     /// The program to look for on the PATH; none for a line of the shell.
     pub fn program(&self) -> Option<&str> {
         match &self.command {

@@ -79,8 +79,8 @@ pub fn entries(home: Option<&Path>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = usual.collect();
     for ecosystem in ECOSYSTEMS {
         let is_known = |name: &str| {
-            let same = |known: &&str| known.strip_suffix('*').map_or(name == *known, |start| name.starts_with(start));
-            ecosystem.variables.iter().any(|known| same(&known))
+            let same = |known: &str| known.strip_suffix('*').map_or(name == known, |start| name.starts_with(start));
+            ecosystem.variables.iter().any(|known| same(known))
         };
         let values = super::variables(is_known).into_iter().filter_map(|(_, value)| value.into_string().ok());
         entries.extend(values.flat_map(|value| targets_in(&value)).map(Entry::Exact));

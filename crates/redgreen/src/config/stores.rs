@@ -35,6 +35,66 @@ const STORES: &[Row] = &[
     (".mix", &[("MIX_HOME", "")], Way::Linked),
 ];
 
+/// Where tools that manage languages keep them, from a home, and a variable that leads elsewhere. Folders with
+/// credentials are named by the parts beside them.
+const TOOLCHAINS: &[(&str, Option<&str>)] = &[
+    (".pyenv", Some("PYENV_ROOT")),
+    (".nvm", Some("NVM_DIR")),
+    (".rbenv", Some("RBENV_ROOT")),
+    (".rvm", None),
+    (".nodenv", Some("NODENV_ROOT")),
+    (".goenv", Some("GOENV_ROOT")),
+    (".jenv", Some("JENV_ROOT")),
+    (".phpenv", Some("PHPENV_ROOT")),
+    (".asdf", Some("ASDF_DATA_DIR")),
+    (".sdkman", Some("SDKMAN_DIR")),
+    (".volta", Some("VOLTA_HOME")),
+    (".fnm", Some("FNM_DIR")),
+    (".local/share/fnm", None),
+    (".local/share/mise/installs", None),
+    (".local/share/uv/python", Some("UV_PYTHON_INSTALL_DIR")),
+    (".local/share/uv/tools", Some("UV_TOOL_DIR")),
+    (".local/share/pipx", None),
+    (".local/pipx", None),
+    (".local/lib", None),
+    (".bun/bin", None),
+    (".deno/bin", None),
+    (".dotnet", Some("DOTNET_ROOT")),
+    (".ghcup", None),
+    (".opam", Some("OPAMROOT")),
+    (".elan", None),
+    (".kiex", None),
+    (".juliaup", None),
+    ("miniconda3", Some("CONDA_PREFIX")),
+    ("anaconda3", None),
+    ("miniforge3", None),
+    (".hex/packages", None),
+    (".cabal/packages", None),
+    (".nuget/packages", Some("NUGET_PACKAGES")),
+    (".gem/ruby", Some("GEM_HOME")),
+    (".local/share/gem", None),
+    (".bundle/cache", None),
+    (".composer/cache", None),
+    (".cache/composer", None),
+    (".ivy2/cache", None),
+    (".cache/coursier", None),
+    (".sbt/boot", None),
+    (".jdks", None),
+    ("go/pkg/mod", None),
+    ("", Some("JAVA_HOME")),
+    ("", Some("GOROOT")),
+];
+
+/// The folders of toolchains there are, by what the environment says.
+pub(super) fn toolchains(home: Option<&Path>, text: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let found = |(at, variable): &(&str, Option<&str>)| {
+        let named = variable.and_then(&text).map(PathBuf::from).filter(|path| path.is_absolute());
+        let at_home = || Some(home?.join(at)).filter(|_| !at.is_empty());
+        named.or_else(at_home).filter(|folder| folder.is_dir())
+    };
+    TOOLCHAINS.iter().filter_map(found).collect()
+}
+
 /// The stores there are, by what the environment says.
 pub(super) fn stores(home: Option<&Path>, text: impl Fn(&str) -> Option<OsString>) -> Vec<Store> {
     let found = |(at, leads, way): &Row| {

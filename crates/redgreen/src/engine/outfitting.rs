@@ -80,6 +80,19 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// Where the packages are that the worktree has links to. By what we noted: an agent may have made links of its own.
+    pub(super) fn packages(&self, worktree: &Worktree) -> Vec<PathBuf> {
+        let root = &self.project.git.root;
+        let named = linked(&worktree.private).into_iter().chain(self.project.file.worktree.link.iter().cloned());
+        let places = named.filter(|place| root.join(place).exists()).flat_map(|place| {
+            let folder = root.join(&place);
+            let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+            let originals = room::originals(&real, &place);
+            [folder, real].into_iter().chain(originals)
+        });
+        places.collect()
+    }
+
     /// Whether a fence keeps every agent from writing through a link into the user's checkout.
     fn is_held(&self) -> Result<bool> {
         self.team.as_ref().map_or(Ok(false), Team::is_held)

@@ -15,9 +15,10 @@ use redgreen_core::report::Report;
 use redgreen_core::test_list;
 
 use super::{Engine, Project, Sight, batching, elapsed_ms};
-use crate::agent::{Orders, Taken};
+use crate::agent::{Orders, Taken, visible};
 use crate::failure::Failure;
-use crate::git::{RefEdit, Swap, Worktree};
+use crate::git::{RefEdit, Swap, Worktree, remove_folder};
+use crate::private;
 use crate::process::kill_marked;
 use crate::room::editable;
 use crate::runner::python;
@@ -75,10 +76,11 @@ impl Engine<'_> {
         let refs = if agent.reaches_refs()? { Some(self.remember_refs()?) } else { None };
         let started = Instant::now();
         let desk = self.folder.desks().join(self.turn_name(assignment.role));
-        fs::create_dir_all(&desk).with_context(|| format!("create {}", desk.display()))?;
+        private::create_dir_all(&desk).with_context(|| format!("create {}", desk.display()))?;
         let head = self.state.progress.head.tree.clone();
         let (git, report, tests) = (&self.project.git, self.last_report(), self.tests_at_once());
         let changes = || Ok(git.diff_text(&head, &git.snapshot(&worktree, &head)?.tree, CHANGES_BYTES_MAX)?.text);
+        let packages = self.packages(&worktree);
         let (role, observe) = (assignment.role, &mut self.observe);
         let mut orders = Orders {
             assignment,
@@ -92,6 +94,8 @@ impl Engine<'_> {
             changes: &changes,
             repository: &git.common_dir,
             private: self.project.store.root(),
+            aside: &worktree.private,
+            packages: &packages,
             stop: &self.project.stop,
             live: &mut |said| observe(Sight::Live(role, said)),
         };
@@ -199,6 +203,8 @@ impl Engine<'_> {
 
     pub(super) fn remove_worktree(&self, worktree: &Worktree) -> Result<()> {
         self.discount_worktree(worktree)?;
+        // What agents saw of the repository is as large as its latest history; it is made again when it is missing.
+        remove_folder(&worktree.private.join(visible::GIT_VIEW)).ok();
         self.project.git.worktree_remove(&worktree.path)
     }
 
@@ -257,8 +263,8 @@ pub(super) fn last_lines(output: &str) -> String {
 pub(super) fn write(folder: &Path, file: &str, bytes: &[u8]) -> Result<()> {
     let path = folder.join(file);
     let parent = path.parent().unwrap_or(folder);
-    fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
-    fs::write(&path, bytes).with_context(|| format!("write {}", path.display()))
+    private::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+    private::write(&path, bytes).with_context(|| format!("write {}", path.display()))
 }
 
 /// Ticks what is done before the planner looks at the list, so that it cannot forget to.

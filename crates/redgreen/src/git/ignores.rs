@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use super::call::CHECKOUT_MAX;
 use super::open::path;
 use super::{Git, Worktree};
+use crate::private;
 
 impl Worktree {
     pub(super) fn ignores(&self) -> PathBuf {
@@ -28,7 +29,7 @@ impl Git {
         if file.is_file() {
             return Ok(());
         }
-        fs::create_dir_all(&worktree.private)
+        private::create_dir_all(&worktree.private)
             .with_context(|| format!("create folder {}", worktree.private.display()))?;
         let mut rules = Vec::new();
         for source in [self.global_ignores()?, Some(self.common_dir.join("info/exclude"))].into_iter().flatten() {

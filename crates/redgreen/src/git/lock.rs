@@ -1,6 +1,6 @@
 //! Locks that keep our own processes from racing where git does not. A killed process holds none.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::Git;
 use crate::failure::Failure;
+use crate::private;
 
 const LOCK_POLL: Duration = Duration::from_millis(3);
 
@@ -17,7 +18,7 @@ impl Git {
         let folder = self.common_dir.join("redgreen");
         let path = folder.join(name);
         let act = || format!("lock {}", path.display());
-        fs::create_dir_all(&folder).with_context(|| format!("create folder {}", folder.display()))?;
+        private::create_dir_all(&folder).with_context(|| format!("create folder {}", folder.display()))?;
         let file = File::options().create(true).append(true).open(&path).with_context(act)?;
         let deadline = Instant::now() + wait_max;
         loop {

@@ -3,11 +3,13 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use crate::failure::Failure;
+use crate::private;
 
 /// All runs of one repository.
 #[derive(Clone, Debug)]
@@ -37,12 +39,12 @@ impl Store {
 
     /// Makes the folder of a new run. Ids sort by time; `at` is milliseconds since 1970.
     pub fn create(&self, at: i64) -> Result<RunFolder> {
-        fs::create_dir_all(self.runs()).with_context(|| format!("create {}", self.runs().display()))?;
-        fs::create_dir_all(self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
+        private::create_dir_all(&self.runs()).with_context(|| format!("create {}", self.runs().display()))?;
+        private::create_dir_all(&self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
         for attempt in 0..ID_TRIES_MAX {
             let id = new_id(at, attempt);
             let path = self.runs().join(&id);
-            match fs::create_dir(&path) {
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
                     let folder = RunFolder { id, path };
                     return match self.mark_open(&folder) {
@@ -64,8 +66,8 @@ impl Store {
     /// The folder of a run that is known by its whole id, made if need be (a run taken over from another clone).
     pub fn adopt(&self, id: &str) -> Result<RunFolder> {
         let folder = self.folder(id);
-        fs::create_dir_all(&folder.path).with_context(|| format!("create {}", folder.path.display()))?;
-        fs::create_dir_all(self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
+        private::create_dir_all(&folder.path).with_context(|| format!("create {}", folder.path.display()))?;
+        private::create_dir_all(&self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
         self.mark_open(&folder)?;
         Ok(folder)
     }
@@ -122,10 +124,9 @@ impl Store {
 
     fn mark_open(&self, run: &RunFolder) -> Result<()> {
         let marker = self.open_runs().join(&run.id);
-        OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&marker)
+        // Records of before were open to whoever may look into the repository.
+        private::close(&self.root).with_context(|| format!("close {} to others", self.root.display()))?;
+        private::open(OpenOptions::new().create(true).append(true), &marker)
             .with_context(|| format!("create {}", marker.display()))?;
         let mut latest = tempfile::NamedTempFile::new_in(&self.root)
             .with_context(|| format!("create a file in {}", self.root.display()))?;

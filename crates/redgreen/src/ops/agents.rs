@@ -1,6 +1,8 @@
 //! `redgreen agents`: who could work here: the built-in agent with whose model, which coding agents, and what each of them
 //! still needs.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use redgreen_core::egress::{AllowList, Entry};
 use redgreen_core::model::provider::PROVIDERS;
@@ -22,6 +24,8 @@ pub struct Agents {
     pub built_in: BuiltIn,
     pub network: Reach,
     pub agents: Vec<Presence>,
+    /// What their programs may read beside what is installed, their worktree and what is their own.
+    pub allow_read: Vec<PathBuf>,
 }
 
 /// Where the programs of agents may connect to.
@@ -81,7 +85,7 @@ pub fn agents(file: &File, environment: &Environment, stop: &Stop) -> Result<Age
         None => First::here(file, environment)?.map(|first| first.name()),
     };
     let network = reach(file, environment)?;
-    Ok(Agents { version: 1, first, built_in, network, agents })
+    Ok(Agents { version: 1, first, built_in, network, agents, allow_read: file.agent.allow_read.clone() })
 }
 
 fn reach(file: &File, environment: &Environment) -> Result<Reach> {

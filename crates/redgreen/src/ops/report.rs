@@ -18,6 +18,7 @@ use super::{Stopped, pick, state_of};
 use crate::engine::Project;
 use crate::git::Status;
 use crate::journal::RunFolder;
+use crate::private;
 
 /// The summary's file among the artifacts.
 const SUMMARY: &str = "tdd-summary.md";
@@ -27,9 +28,9 @@ pub(super) fn keep_summary(project: &Project, stopped: &Stopped) -> Result<()> {
     let seen = seen(project, &stopped.folder, &stopped.state)?;
     let text = summary::markdown(&stopped.state, Some(&stopped.outcome), &seen);
     let folder = stopped.folder.artifacts();
-    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    private::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let path = folder.join(SUMMARY);
-    fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+    private::write(&path, text.as_bytes()).with_context(|| format!("write {}", path.display()))
 }
 
 /// The block that ends the output of a run that began with a file: whoever handed it in reads nothing else.

@@ -29,7 +29,17 @@ pub(super) fn java(home: &Path) -> [(&'static str, OsString); 2] {
     [("JDK_JAVA_OPTIONS", options.into()), ("GRADLE_USER_HOME", home.join(".gradle").into())]
 }
 
-pub(super) fn furnish(home: &Path, stores: &[Store]) -> Result<()> {
+/// Variables that lead tools to stores of packages in another place than this home, and Java to this home.
+pub fn variables(home: &Path, stores: &[Store]) -> Vec<(&'static str, OsString)> {
+    let named = stores.iter().filter_map(|store| match store.way {
+        Way::Named(variable) => Some((variable, store.from.clone().into())),
+        Way::Linked | Way::Laid => None,
+    });
+    named.chain(java(home)).collect()
+}
+
+/// Makes the home.
+pub fn furnish(home: &Path, stores: &[Store]) -> Result<()> {
     let act = || format!("furnish {}", home.display());
     fs::create_dir(home).with_context(act)?;
     let below = |at: &Path| -> Result<_> {

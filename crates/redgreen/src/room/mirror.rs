@@ -45,7 +45,7 @@ pub(super) fn original(link: &Path, name: &Path) -> Option<PathBuf> {
 }
 
 /// The folders that hold what a folder of packages has links to.
-pub(super) fn originals(folder: &Path, place: &Path) -> BTreeSet<PathBuf> {
+pub fn originals(folder: &Path, place: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     // One that is gone, or cannot be read, leads nowhere.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

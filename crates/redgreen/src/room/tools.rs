@@ -16,6 +16,8 @@ use crate::process::{Limits, Program, Stop};
 /// They answer at once, unless the machine has fifty runs to see to.
 const ASK: Limits = Limits { wall: Duration::from_secs(120), output_bytes_max: 64 << 10 };
 const RUSTUP: &str = "rustup";
+/// From the home: programs are installed into it, and keep their data there.
+const SHARED: &[&str] = &["", ".local", ".cargo", "go"];
 
 /// How a program tells where it really is: on the first line; folders that it needs may follow.
 const ASKED: &[(&str, &[&str])] = &[("python", PYTHON), ("python3", PYTHON), ("node", &["-p", "process.execPath"])];
@@ -160,7 +162,9 @@ fn is_proxy(file: &Path, rustup: &Path) -> bool {
 fn prefix(program: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let folder = program.parent()?;
     let above = folder.parent().filter(|_| folder.ends_with("bin") || folder.ends_with("sbin"));
-    let is_whole = |path: &Path| path == Path::new("/") || Some(path) == home;
+    // A folder that many programs share with other things is not what one was installed into.
+    let is_shared = |path: &Path| home.is_some_and(|home| SHARED.iter().any(|name| path == home.join(name)));
+    let is_whole = |path: &Path| path == Path::new("/") || is_shared(path) || path.join(".git").exists();
     let prefix = above.filter(|above| !is_whole(above)).unwrap_or(folder);
     (!is_whole(prefix)).then(|| prefix.to_owned())
 }
@@ -176,6 +180,7 @@ mod tests {
             ("/h/ada/.rustup/toolchains/stable/bin/cargo", Some("/h/ada/.rustup/toolchains/stable")),
             ("/usr/bin/node", Some("/usr")),
             ("/h/ada/bin/tool", Some("/h/ada/bin")),
+            ("/h/ada/.local/bin/tool", Some("/h/ada/.local/bin")),
             ("/h/ada/tool", None),
             ("/bin/sh", Some("/bin")),
         ];

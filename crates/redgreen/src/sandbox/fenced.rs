@@ -96,6 +96,7 @@ pub(super) fn stage(helper: &Path, stage: &Stage, fence: &Fence) -> Vec<OsString
         let path = place.path.as_os_str();
         match &place.kind {
             Kind::Empty => option("--empty", &[path]),
+            Kind::Cover => option("--cover", &[path]),
             Kind::Scratch => option("--scratch", &[path]),
             Kind::Show { from } => option("--show", &[from.as_os_str(), path]),
             Kind::Write => option("--write", &[path]),
@@ -211,6 +212,7 @@ fn read(mut words: impl Iterator<Item = OsString>) -> Result<Order> {
         match option.to_str() {
             Some("--bare") => order.bare = true,
             Some("--empty") => place(value()?, Kind::Empty),
+            Some("--cover") => place(value()?, Kind::Cover),
             Some("--scratch") => place(value()?, Kind::Scratch),
             Some("--show") => {
                 let from = value()?.into();
@@ -382,6 +384,7 @@ mod tests {
         let places = vec![
             Place { path: "/a".into(), kind: Kind::Empty },
             Place { path: "/b".into(), kind: Kind::Scratch },
+            Place { path: "/s".into(), kind: Kind::Cover },
             Place { path: "/d e".into(), kind: Kind::Show { from: "/c".into() } },
             Place { path: "/f".into(), kind: Kind::Write },
         ];

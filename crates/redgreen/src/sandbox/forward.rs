@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -55,7 +55,7 @@ fn listen(port: u16, target: Option<&Target>, socket: &Path, busy: &Arc<AtomicUs
     Ok(())
 }
 
-fn accept(listener: &TcpListener, target: Option<&Target>, socket: &PathBuf, busy: &Arc<AtomicUsize>) {
+fn accept(listener: &TcpListener, target: Option<&Target>, socket: &Path, busy: &Arc<AtomicUsize>) {
     loop {
         let Ok((client, _)) = listener.accept() else {
             thread::sleep(PAUSE);
@@ -66,7 +66,7 @@ fn accept(listener: &TcpListener, target: Option<&Target>, socket: &PathBuf, bus
             continue;
         }
         busy.fetch_add(1, Ordering::Relaxed);
-        let (target, socket, own) = (target.cloned(), socket.clone(), Arc::clone(busy));
+        let (target, socket, own) = (target.cloned(), socket.to_owned(), Arc::clone(busy));
         let run = move || {
             // The program sees that its connection ends.
             forward(Stream::Tcp(client), target.as_ref(), &socket).ok();

@@ -136,6 +136,10 @@ fn lay(place: &Place) -> Result<()> {
                 mount_bind(in_old(Path::new("/dev/null")), &target)?;
             }
         }
+        Kind::Cover => match mount_bind(in_old(Path::new("/dev/null")), &target) {
+            Err(Errno::NOENT) => {}
+            covered => covered?,
+        },
         Kind::Scratch => {
             make_folder(&target)?;
             tmpfs(&target, c"mode=1777")?;
@@ -148,6 +152,7 @@ fn lay(place: &Place) -> Result<()> {
 
 fn show(source: &Path, target: &Path) -> Result<()> {
     if source.is_symlink() {
+        make_folder(target.parent().unwrap_or(target))?;
         return match symlink(fs::read_link(source)?, target) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             result => Ok(result?),

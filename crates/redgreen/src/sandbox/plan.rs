@@ -40,6 +40,8 @@ pub(super) struct Place {
 pub(super) enum Kind {
     /// Empty, and stays so.
     Empty,
+    /// A socket that cannot be connected to; one that is gone meanwhile is passed over.
+    Cover,
     /// Empty, writable, and gone afterwards.
     Scratch,
     /// As it is elsewhere, unchangeable.
@@ -66,6 +68,9 @@ pub(super) fn plan(fence: &Fence) -> Result<Plan> {
         Address::Port(_) => None,
     });
     for path in fence.shown.iter().cloned().chain(resolvers).chain(proxy.clone()).filter(|path| path.exists()) {
+        for link in links_on_the_way(&path) {
+            add(link.clone(), Kind::Show { from: link });
+        }
         let path = own_place(&path).with_context(|| format!("find {}", path.display()))?;
         add(path.clone(), Kind::Show { from: path });
     }
@@ -75,6 +80,9 @@ pub(super) fn plan(fence: &Fence) -> Result<Plan> {
         add(to, Kind::Show { from });
     }
     for path in &fence.writable {
+        for link in links_on_the_way(path) {
+            add(link.clone(), Kind::Show { from: link });
+        }
         add(path.canonicalize().with_context(|| format!("find {}", path.display()))?, Kind::Write);
     }
     places.sort_by(|a, b| (depth(&a.path), &a.path, &a.kind).cmp(&(depth(&b.path), &b.path, &b.kind)));
@@ -98,7 +106,7 @@ impl Plan {
         seen.sort();
         seen.dedup();
         ensure!(seen.len() <= COVERS_MAX, "there are {} sockets in folders that are shown", seen.len());
-        self.places.extend(seen.into_iter().map(|path| Place { path, kind: Kind::Empty }));
+        self.places.extend(seen.into_iter().map(|path| Place { path, kind: Kind::Cover }));
         Ok(())
     }
 
@@ -108,7 +116,7 @@ impl Plan {
         }
         match self.places.iter().rev().find(|place| path.starts_with(&place.path)) {
             Some(place) => match &place.kind {
-                Kind::Empty | Kind::Scratch => false,
+                Kind::Empty | Kind::Cover | Kind::Scratch => false,
                 Kind::Show { .. } | Kind::Write => true,
             },
             None => !self.bare,
@@ -122,6 +130,12 @@ fn own_place(path: &Path) -> std::io::Result<PathBuf> {
         (Some(parent), Some(name)) => Ok(parent.canonicalize()?.join(name)),
         _ => path.canonicalize(),
     }
+}
+
+/// The links that a path goes through, each by its real place: in a root that is hidden they have to be shown, too.
+fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
+    let above = path.ancestors().skip(1).filter(|above| above.is_symlink());
+    above.filter_map(|link| own_place(link).ok()).collect()
 }
 
 fn depth(path: &Path) -> usize {

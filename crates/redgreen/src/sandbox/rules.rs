@@ -117,6 +117,8 @@ fn restrict(plan: &Plan, outlet: Option<&Outlet>) -> Result<()> {
     for path in &seen {
         rules = grant(rules, path, looking)?;
     }
+    // Nobody gets a process table of its own here. What tells of processes outside is refused by Landlock itself.
+    rules = grant(rules, Path::new("/proc"), looking)?;
     for place in &plan.places {
         match &place.kind {
             Kind::Show { from } => {
@@ -129,7 +131,7 @@ fn restrict(plan: &Plan, outlet: Option<&Outlet>) -> Result<()> {
             }
             // As a whole: a folder with a hole in it could not get new files.
             Kind::Write => rules = grant(rules, &place.path, everything)?,
-            Kind::Empty | Kind::Scratch => {}
+            Kind::Empty | Kind::Cover | Kind::Scratch => {}
         }
     }
     for device in DEVICES {
@@ -143,7 +145,7 @@ fn restrict(plan: &Plan, outlet: Option<&Outlet>) -> Result<()> {
 
 fn is_hole(kind: &Kind) -> bool {
     match kind {
-        Kind::Empty | Kind::Scratch => true,
+        Kind::Empty | Kind::Cover | Kind::Scratch => true,
         Kind::Show { .. } | Kind::Write => false,
     }
 }

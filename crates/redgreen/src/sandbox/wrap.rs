@@ -75,12 +75,12 @@ fn bubblewrap(sandbox: &Sandbox, program: &Program, fence: &Fence, plan: &Plan) 
                 line.extend(["--tmpfs".into(), path.into()]);
                 empty.push(path);
             }
-            Kind::Empty => lay("--ro-bind", Path::new("/dev/null")),
+            Kind::Empty | Kind::Cover => lay("--ro-bind", Path::new("/dev/null")),
             Kind::Scratch => line.extend(["--tmpfs".into(), path.into()]),
             Kind::Show { from } if from.is_symlink() => {
                 let leads = from.read_link().with_context(|| format!("read link {}", from.display()))?;
-                // In a place that is not bare the link is there already.
-                if plan.bare {
+                // Elsewhere the link is there already.
+                if covered(plan, path) {
                     lay("--symlink", &leads);
                 }
             }
@@ -89,7 +89,7 @@ fn bubblewrap(sandbox: &Sandbox, program: &Program, fence: &Fence, plan: &Plan) 
         }
     }
     lay_helper(&mut line, sandbox, plan);
-    for path in empty {
+    for path in empty.into_iter().chain(plan.bare.then_some(Path::new("/"))) {
         line.extend(["--remount-ro".into(), path.into()]);
     }
     let folder = match program.folder() {
@@ -103,9 +103,13 @@ fn bubblewrap(sandbox: &Sandbox, program: &Program, fence: &Fence, plan: &Plan) 
 /// Bubblewrap starts our program inside, so it has to be there.
 fn lay_helper(line: &mut Vec<OsString>, sandbox: &Sandbox, plan: &Plan) {
     let helper = &sandbox.helper;
-    let covering = plan.places.iter().rev().find(|place| helper.starts_with(&place.path));
-    let covered = covering.map_or(plan.bare, |place| matches!(place.kind, Kind::Empty | Kind::Scratch));
-    if covered {
+    if covered(plan, helper) {
         line.extend(["--ro-bind".into(), helper.into(), helper.into()]);
     }
+}
+
+/// Whether a path is not there unless it is laid.
+fn covered(plan: &Plan, path: &Path) -> bool {
+    let covering = plan.places.iter().rev().find(|place| place.path != path && path.starts_with(&place.path));
+    covering.map_or(plan.bare, |place| matches!(place.kind, Kind::Empty | Kind::Scratch))
 }

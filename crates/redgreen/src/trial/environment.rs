@@ -18,6 +18,7 @@ use crate::git::Git;
 use crate::room::{
     Dependencies, DependencyChange, DependencyFolder, How, RoomFacts, Search, Surroundings, Tools, editable,
 };
+use crate::sandbox::Installed;
 
 /// Programs that verdicts rest on.
 const TOOLS: &[&str] = &["python3", "python", "node", "cargo", "go", "java", "mvn", "ruby", "php", "elixir", "bats"];
@@ -88,13 +89,21 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
     let environments: Vec<PathBuf> =
         environments.chain(tools.found.iter().flat_map(|tool| &tool.needs)).cloned().collect();
     let editable = editable(&environments, &checkouts);
-    let mut hidden: Vec<PathBuf> = home.map(Path::to_owned).into_iter().collect();
+    // Programs see what is installed and what the room needs; whatever else this machine holds is somebody's own.
+    let private = [ground.git.root.as_path(), ground.git.common_dir.as_path(), ground.checkout];
+    let interpreters: Vec<PathBuf> = dependencies.folders.iter().map(|one| one.from.join("bin/python")).collect();
+    let programs = tools.found.iter().map(|tool| tool.path.as_path()).chain(interpreters.iter().map(PathBuf::as_path));
+    let installed = Installed::look(environment, &private).with_programs(programs, home, &private);
+    let mut hidden = vec![PathBuf::from("/")];
+    hidden.extend(home.map(Path::to_owned));
+    hidden.extend(installed.hidden);
     hidden.extend([ground.git.root.clone(), ground.git.common_dir.clone(), ground.checkout.to_owned()]);
     hidden.push(ground.workshop.to_owned());
     let surroundings = Surroundings {
         tools,
         dependencies,
         hidden,
+        shown: installed.shown,
         cargo_home: environment.cargo_home.clone(),
         rustup_home: environment.rustup_home.clone(),
         stores: environment.stores.clone(),

@@ -36,7 +36,7 @@ pub fn note(git: &Git, worktree: &Worktree, known: &[PathBuf]) -> Result<Vec<Str
     }
     let text = serde_json::to_vec(&list).context("write a list as JSON")?;
     let path = worktree.private.join(LIST);
-    fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    crate::private::write(&path, &text).with_context(|| format!("write {}", path.display()))?;
     Ok(notices)
 }
 

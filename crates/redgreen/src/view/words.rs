@@ -1,5 +1,7 @@
 //! The words of each verb's answer: what happened, the evidence, the next command.
 
+use std::path::PathBuf;
+
 use redgreen_core::agent::{Cost, Trouble};
 use redgreen_core::brief::headline;
 use redgreen_core::event::Outcome;
@@ -7,11 +9,34 @@ use redgreen_core::policy::{Spent, dollars};
 use redgreen_core::report::room::{Help, OnlyThere};
 
 use super::{BAD, DOUBT, GOOD, HINT, QUIET, STRONG, paint};
+use crate::config::NetworkAccess;
 use crate::failure::Failure;
 
 /// What is sent, in a sentence; `docs/book/what-is-sent.md` has the whole.
 pub const POLICY: &str = "the request, the files an agent reads, test output and git diffs go to the agent you choose, \
                           and nowhere else; no telemetry";
+
+/// What agents can read, in a sentence; `docs/book/external-agents.md` has the whole.
+pub fn readable(allowed: &[PathBuf]) -> String {
+    let more: Vec<String> = allowed.iter().map(|path| path.display().to_string()).collect();
+    let more = if more.is_empty() { String::new() } else { format!("; agent.allow-read opens {}", more.join(", ")) };
+    format!("behind a fence, agents see their worktree, installed programs and packages, and not your home{more}")
+}
+
+/// Where agents' programs may connect to.
+pub fn reachable(access: NetworkAccess, allowed: &[String]) -> String {
+    let more = match allowed {
+        [] => String::new(),
+        hosts => format!(", and {} (agent.allow-hosts)", hosts.join(", ")),
+    };
+    match access {
+        NetworkAccess::Limited => {
+            format!("behind a fence, they connect to their model's hosts and package registries only{more}")
+        }
+        NetworkAccess::Model => format!("behind a fence, they connect to their model's hosts only{more}"),
+        NetworkAccess::Open => "agents' network is open (agent.network)".to_owned(),
+    }
+}
 
 pub(super) fn failure(failure: &Failure) -> String {
     let mut text = format!("{}: {}\n", paint(BAD, "error"), failure.what);

@@ -95,6 +95,8 @@ impl Kata {
             changes: &|| Ok(String::new()),
             repository: self.folder.path(),
             private: self.folder.path(),
+            aside: self.folder.path(),
+            packages: &[],
             stop: &Stop::default(),
             live: &mut |_| {},
         })?;

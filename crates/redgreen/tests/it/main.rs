@@ -8,6 +8,7 @@ mod egress;
 mod git;
 mod honest;
 mod kata;
+mod leaks;
 mod model;
 mod room;
 mod runner;

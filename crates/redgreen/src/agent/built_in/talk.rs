@@ -84,8 +84,9 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
         let cost = self.ledger.cost();
         self.minutes.note(&self.ledger.words());
-        let notices = std::mem::take(&mut self.bench.refused);
-        notices.iter().for_each(|notice| self.minutes.note(notice));
+        let refused = std::mem::take(&mut self.bench.refused);
+        refused.iter().for_each(|remark| self.minutes.note(remark));
+        let notices = self.settings.network.news(&refused);
         Ok(Taken { turn, cost, transcript: self.minutes.text(), session: None, notices })
     }
 

@@ -13,6 +13,7 @@ use redgreen_core::tool::{self, Call, digest};
 
 use super::Settings;
 use crate::agent::place::{NoText, Place};
+use crate::agent::visible::Places;
 use crate::process::Stop;
 
 /// What a call comes to: words for the model, good or bad.
@@ -32,9 +33,7 @@ pub(super) struct Workbench<'a> {
     pub(super) settings: &'a Settings,
     /// Set for every program.
     pub(super) env: &'a [(String, String)],
-    /// Git's folder, which programs may read, and ours in it, which they may not.
-    pub(super) repository: &'a Path,
-    pub(super) private: &'a Path,
+    pub(super) places: Places<'a>,
     /// The turn's folder.
     pub(super) desk: &'a Path,
     pub(super) test_time: Duration,

@@ -1,6 +1,6 @@
 //! What surrounds an agent's program: what it knows of our environment, what it can write to, what it cannot see.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::symlink;
@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use super::ORDERS;
 use crate::agent::Orders;
 use crate::agent::network::NetworkRules;
+use crate::agent::visible::{Places, Visible, matches};
 use crate::config::{self, Environment, agents};
 use crate::process::Program;
 use crate::sandbox::{Fence, Sandbox};
@@ -61,11 +62,6 @@ const COMMON: &[&str] = &[
 ];
 /// What tells a program that it was started by one of its own kind; it would take itself for a part of it.
 const NEVER: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_ENV_FILE"];
-/// Where our own records lie, in what all checkouts of the repository share.
-const RECORDS: &str = "redgreen";
-/// Folders that are given anew inside a fence: what lies in them has to be shown to be seen.
-const ANEW: &[&str] = &["/tmp", "/var/tmp", "/run"];
-
 /// Processes of an agent's turn at a time.
 const PROCESSES_MAX: u32 = 2048;
 /// What agents fetched, in the workshop.
@@ -103,6 +99,8 @@ pub struct AgentSandbox {
     pub workshop: PathBuf,
     pub fence: config::Fence,
     pub network: NetworkRules,
+    /// What its programs see beside what is their own.
+    pub visible: Visible,
 }
 
 impl AgentSandbox {
@@ -112,8 +110,10 @@ impl AgentSandbox {
         common_dir: &Path,
         workshop: &Path,
         fence: config::Fence,
+        visible: Visible,
     ) -> Self {
         Self {
+            visible,
             home: environment.home.clone(),
             path: environment.path.clone(),
             checkout: checkout.to_owned(),
@@ -138,13 +138,13 @@ impl AgentSandbox {
     }
 
     /// It may write to the worktree, to what is its own, and to nothing else: not to the repository's refs and objects,
-    /// not to the user's checkout. It does not see our records at all.
-    pub(super) fn fence(&self, whose: Whose<'_>, orders: &Orders<'_>) -> Result<Fence> {
+    /// not to the user's checkout. Of the home, it sees what is its own.
+    pub(super) fn fence(&self, sandbox: &Sandbox, whose: Whose<'_>, orders: &Orders<'_>) -> Result<Fence> {
+        let mut fence = self.visible.fence(sandbox, &Places::of(orders))?;
         let mut writable = vec![orders.worktree.to_owned(), scratch(orders)];
         writable.extend(orders.env.iter().filter(|(name, _)| name == "CARGO_TARGET_DIR").map(|(_, path)| path.into()));
         writable.push(self.workshop.join(CACHE));
-        let mut shown = vec![self.checkout.clone(), self.common_dir.clone()];
-        shown.extend(self.home.clone());
+        let mut shown = std::mem::take(&mut fence.shown);
         let mut files = Vec::new();
         if let Whose::Program(row) = whose {
             writable.extend(row.folders.iter().filter_map(|folder| self.own(row, folder)));
@@ -154,6 +154,7 @@ impl AgentSandbox {
                 let from = self.own_settings(own);
                 files.extend(own.link.iter().filter_map(|file| Some(from.as_ref()?.join(file))));
             }
+            shown.extend(self.visible.programs(&row.named_files()));
             shown.push(orders.desk.join(ORDERS));
         }
         let caches: Vec<PathBuf> = self.caches().map(|(_, folder)| folder).collect();
@@ -161,15 +162,7 @@ impl AgentSandbox {
             fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         }
         writable.extend(files.into_iter().filter(|file| file.is_file()));
-        let paths = self.path.as_deref().map(OsStr::to_owned).unwrap_or_default();
-        shown.extend(std::env::split_paths(&paths).filter_map(|folder| installed(&folder)));
-        Ok(Fence {
-            writable,
-            hidden: vec![self.common_dir.join(RECORDS)],
-            shown,
-            processes_max: Some(PROCESSES_MAX),
-            ..Fence::default()
-        })
+        Ok(Fence { writable, shown, processes_max: Some(PROCESSES_MAX), ..fence })
     }
 
     /// The program in the worktree, with an environment that only we decide on.
@@ -279,26 +272,9 @@ fn scratch(orders: &Orders<'_>) -> PathBuf {
     orders.desk.join("tmp")
 }
 
-/// What a folder of programs belongs to, where it has to be shown: links lead from it to what lies beside it.
-fn installed(folder: &Path) -> Option<PathBuf> {
-    let is_new = |path: &Path| ANEW.iter().any(|new| path.starts_with(new));
-    let is_whole = |path: &Path| ANEW.iter().any(|new| path == Path::new(new));
-    let around = folder.parent().filter(|around| is_new(around) && !is_whole(around));
-    around.or(Some(folder).filter(|folder| is_new(folder))).map(Path::to_owned)
-}
-
 /// The program's own settings, for all turns of the run.
 fn own_home(orders: &Orders<'_>, own: &agents::Home) -> PathBuf {
     orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from))
-}
-
-/// `NAME`, `NAME*` or `*NAME`.
-fn matches(pattern: &str, name: &str) -> bool {
-    match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
-        (Some(start), _) => name.starts_with(start),
-        (None, Some(end)) => name.ends_with(end),
-        (None, None) => name == pattern,
-    }
 }
 
 #[cfg(test)]
@@ -306,35 +282,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_known_by_itself_its_beginning_or_its_end() {
-        for (pattern, name, known) in [
-            ("PATH", "PATH", true),
-            ("PATH", "PATHS", false),
-            ("LC_*", "LC_ALL", true),
-            ("*_API_KEY", "MISTRAL_API_KEY", true),
-            ("*_API_KEY", "API_KEY_OF_MINE", false),
-        ] {
-            assert_eq!(matches(pattern, name), known, "{pattern} {name}");
-        }
-    }
-
-    #[test]
     fn a_conversations_name_is_a_uuid_of_its_own() {
         let (one, other) = (uuid().unwrap(), uuid().unwrap());
         let shape: Vec<usize> = one.split('-').map(str::len).collect();
         assert_eq!(shape, [8, 4, 4, 4, 12], "{one}");
         assert_ne!(one, other);
-    }
-
-    #[test]
-    fn programs_in_a_folder_that_is_given_anew_are_shown_with_what_they_belong_to() {
-        for (folder, shown) in [
-            ("/tmp/x/node_modules/.bin", Some("/tmp/x/node_modules")),
-            ("/tmp/bin", Some("/tmp/bin")),
-            ("/tmp", Some("/tmp")),
-            ("/usr/bin", None),
-        ] {
-            assert_eq!(installed(Path::new(folder)).as_deref(), shown.map(Path::new), "{folder}");
-        }
     }
 }

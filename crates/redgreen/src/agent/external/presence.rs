@@ -36,6 +36,8 @@ pub struct Presence {
     pub login: Option<String>,
     /// The hosts of its model.
     pub hosts: Vec<String>,
+    /// What it reads and writes in your home.
+    pub own: Vec<String>,
     /// The next thing to do before it can be used.
     pub next: Option<String>,
 }
@@ -70,6 +72,7 @@ pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Re
         },
         login: login(row, environment),
         hosts: hosts(row, environment),
+        own: own(row, environment),
         program,
         version: None,
         trouble: None,
@@ -121,6 +124,16 @@ fn login(row: &Row, environment: &Environment) -> Option<String> {
 fn hosts(row: &Row, environment: &Environment) -> Vec<String> {
     let hosts = AllowList::new(NetworkRules::model_hosts(row, environment.home.as_deref()));
     hosts.entries().iter().map(Entry::to_string).collect()
+}
+
+fn own(row: &Row, environment: &Environment) -> Vec<String> {
+    let home = environment.home.as_deref();
+    let places = row.folders.iter().chain(&row.files);
+    let places = places.filter_map(|place| config::agents::own_place(home, row, place));
+    let of_home = |own: &config::agents::Home| {
+        own.link.iter().chain(&own.copy).map(|file| format!("~/{}/{file}", own.from)).collect::<Vec<_>>()
+    };
+    places.map(|place| shown(home, &place)).chain(row.home.iter().flat_map(of_home)).collect()
 }
 
 /// A path as people write it.

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::{Heard, Piece};
 use crate::config::Secret;
 use crate::failure::Failure;
+use crate::private;
 
 const VERSION: u32 = 1;
 /// A line holds a whole conversation and a whole answer.
@@ -56,7 +57,11 @@ pub(super) struct Recorder {
 
 impl Recorder {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
+        if let Some(folder) = path.parent() {
+            private::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+        }
+        // It holds whole conversations.
+        let file = private::open(OpenOptions::new().create(true).append(true), path);
         let file = file.with_context(|| format!("open cassette {}", path.display()))?;
         Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
     }

@@ -54,6 +54,8 @@ fn orders<'a>(
         changes: &|| Ok(String::new()),
         repository: worktree,
         private: worktree,
+        aside: worktree,
+        packages: &[],
         stop,
         live,
     }

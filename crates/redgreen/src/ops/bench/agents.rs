@@ -12,6 +12,7 @@ use redgreen_core::policy::Budget;
 
 use super::{Measure, median_ms, timed};
 use crate::agent::external::{AgentSandbox, External};
+use crate::agent::visible::Visible;
 use crate::agent::{Agent, Orders};
 use crate::config::{Environment, Fence, File};
 use crate::git::Git;
@@ -28,7 +29,8 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
     for folder in [&worktree, &desk] {
         fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     }
-    let agent_sandbox = AgentSandbox::new(environment, &git.root, &git.common_dir, &root, Fence::Auto);
+    let visible = Visible::new(environment, Some(&git), &[]);
+    let agent_sandbox = AgentSandbox::new(environment, &git.root, &git.common_dir, &root, Fence::Auto, visible);
     let row = File::parse(SETTINGS)?.agent.custom.remove("brief").context("find the agent of the bench")?;
     let agent = Agent::External(Box::new(External::new("brief", row, None, None, agent_sandbox)));
     let bare = Program::shell("cat > /dev/null; echo Done.").cwd(&worktree);
@@ -51,6 +53,8 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
             changes: &|| Ok(String::new()),
             repository: &git.common_dir,
             private: &git.common_dir.join("redgreen"),
+            aside: &desk,
+            packages: &[],
             stop,
             live: &mut |_| {},
         })?;

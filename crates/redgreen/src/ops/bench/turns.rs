@@ -16,6 +16,7 @@ use super::server::{Answer, Server};
 use super::suites::write;
 use super::{LIMITS, Length, Measure, median_ms, peers, python, timed};
 use crate::agent::built_in::BuiltIn;
+use crate::agent::visible::Visible;
 use crate::agent::{Agent, Orders};
 use crate::config::{self, Environment, File};
 use crate::process::{self, Stop};
@@ -40,7 +41,13 @@ pub(super) fn measures(
     let server = Server::start(move |asked| answers.get(asked.answers()).cloned().unwrap_or_default())?;
     let model =
         config::Model { base_url: Some(server.url.clone()), wire: Some(Wire::Anthropic), ..config::Model::default() };
-    let agent = Agent::BuiltIn(BuiltIn::new("bench", &File { model, ..File::default() }, environment, &root)?);
+    let agent = Agent::BuiltIn(BuiltIn::new(
+        "bench",
+        &File { model, ..File::default() },
+        environment,
+        &root,
+        Visible::new(environment, None, &[]),
+    )?);
     let (mut own, mut tests, mut memory) = (Vec::new(), Vec::new(), None);
     let mut counted = server.take();
     // The first turn fills the caches and does not count.
@@ -115,6 +122,8 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         changes: &|| Ok(String::new()),
         repository: root,
         private: &root.join("nothing"),
+        aside: root,
+        packages: &[],
         stop,
         live: &mut |_| {},
     })?;

@@ -21,7 +21,7 @@ const NEXT: &str =
     r#"{"currentTest": {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}}"#;
 
 /// Which agent a request comes from, by its instructions.
-fn role(seen: &Seen) -> &'static str {
+pub(crate) fn role(seen: &Seen) -> &'static str {
     let text = seen.body.to_string();
     let roles = [
         ("You plan.", "plan"),
@@ -34,7 +34,7 @@ fn role(seen: &Seen) -> &'static str {
 }
 
 /// A model that develops an adder in one cycle.
-fn adder(seen: &Seen) -> Turn {
+pub(crate) fn adder(seen: &Seen) -> Turn {
     let done = seen.body.to_string().contains("- [x] adds two numbers");
     match (role(seen), seen.answers()) {
         ("plan", 0) if !done => {
@@ -58,7 +58,7 @@ fn with_model(server: &Server, wire: Wire) -> Story {
     served(Story::new(), server, wire)
 }
 
-pub(super) fn served(story: Story, server: &Server, wire: Wire) -> Story {
+pub(crate) fn served(story: Story, server: &Server, wire: Wire) -> Story {
     match wire {
         Wire::Anthropic => story
             .env("ANTHROPIC_API_KEY", "sk-ant-test")
@@ -372,6 +372,29 @@ fn commands_run_behind_the_fence_without_the_users_credentials() {
     assert!(told.contains("feat: adds two numbers"), "git can be read: {told}");
     assert!(told.contains("[exit 3]"), "{told}");
     assert!(!story.place("home/out").exists(), "{told}");
+}
+
+#[test]
+fn commands_reach_package_registries_by_name_and_nothing_else() {
+    let other = Server::answering(|_| Turn::say("never"));
+    let ask = "exec 3<>/dev/tcp/127.0.0.1/${HTTPS_PROXY##*:}; printf 'CONNECT %s HTTP/1.1\\r\\n\\r\\n' evil.example:443 >&3; \
+               head -n 1 <&3";
+    let port = other.url.rsplit(':').next().unwrap().trim_end_matches('/').to_owned();
+    let commands = format!("{ask}; (exec 4<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo around");
+    let server = Server::answering(move |seen| match (role(seen), seen.answers()) {
+        ("refactor", 0) => Turn::call("Bash", json!({ "command": commands })),
+        ("refactor", _) => Turn::say("Fine."),
+        _ => adder(seen),
+    });
+    let story = with_model(&server, Wire::Anthropic);
+    let run = story.redgreen("run \"an adder\"");
+    let requests = server.requests();
+    let told = requests.iter().find(|seen| role(seen) == "refactor" && seen.answers() == 1).unwrap();
+    let told = told.body["messages"].to_string();
+    assert!(told.contains("403 Forbidden") && told.contains("no connection to evil.example:443"), "{told}");
+    assert!(!told.contains("\\naround"), "{told}");
+    assert!(run.stderr.contains("no connection to evil.example:443"), "{}", run.stderr);
+    assert_eq!(other.requests().len(), 0);
 }
 
 #[test]

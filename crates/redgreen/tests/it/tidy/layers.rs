@@ -6,7 +6,7 @@ use super::{File, check, holds};
 /// Lowest first, as in `docs/ARCHITECTURE.md`.
 const LAYERS: &[&[&str]] = &[
     &["failure"],
-    &["config", "process"],
+    &["config", "process", "private"],
     &["sandbox", "egress", "git", "guard", "journal", "view"],
     &["room"],
     &["runner", "agent"],

@@ -39,7 +39,13 @@ fn has_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| !line[..at].chars().next_back().is_some_and(inside))
 }
 
+/// The one table of registries that agents may fetch packages from.
+const REGISTRIES: &str = "crates/redgreen/src/config/registries.rs";
+
 fn names_no_registry(file: &File) -> Vec<String> {
+    if file.path == REGISTRIES {
+        return Vec::new();
+    }
     let mut faults = Vec::new();
     for (number, line) in file.lines() {
         for host in REGISTRY_HOSTS.iter().filter(|host| line.contains(**host)) {

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agent::built_in::{Settings, converse};
+use crate::agent::visible::Visible;
 use crate::config::{Environment, File};
 use crate::process;
 
@@ -48,7 +49,8 @@ fn priced(input: f64, output: f64, cache: f64) -> Arc<Prices> {
 
 impl Scene {
     fn new(role: Role) -> Self {
-        let usual = Settings::new(&File::default(), &Environment::default()).unwrap();
+        let visible = Visible::new(&Environment::default(), None, &[]);
+        let usual = Settings::new(&File::default(), &Environment::default(), visible).unwrap();
         let settings = Settings { prices: priced(1.0, 1.0, 1.0), ..usual };
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("calc.py"), "def add(a, b):\n    return a - b\n").unwrap();
@@ -95,6 +97,8 @@ impl Scene {
             changes: &|| Ok("+ a patch".to_owned()),
             repository: folder,
             private: folder,
+            aside: folder,
+            packages: &[],
             stop: &process::Stop::default(),
             live: &mut |said| live.push(said.clone()),
         };

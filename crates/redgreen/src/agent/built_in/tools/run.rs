@@ -1,10 +1,10 @@
-//! Programs on behalf of a model: fenced in, without the user's credentials, bounded in time and output.
+//! Programs on behalf of a model: fenced in, with a home and variables of their own, bounded in time and output.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Exit, Report};
 use redgreen_core::tool::{Bash, RunTests, digest};
@@ -21,38 +21,24 @@ const OUTPUT_BYTES_MAX: usize = 12 << 10;
 const TESTS_BYTES_MAX: usize = 8 << 10;
 const PROCESSES_MAX: u32 = 1024;
 const FILE_BYTES_MAX: u64 = 4 << 30;
-/// Where people keep credentials, from their home: not there for what a model starts.
-const HIDDEN_AT_HOME: [&str; 13] = [
-    ".ssh",
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".docker",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".config/redgreen",
-];
-
 impl Workbench<'_> {
     pub(super) fn bash(&mut self, bash: &Bash) -> Result<Answer> {
         // One stream, in the order in which it was written.
         let line = format!("exec 2>&1\n{}", bash.command);
         let shell = if self.settings.environment.has_program("bash") { "bash" } else { "sh" };
-        let program = Program::new(shell).args(["-c", &line]).cwd(self.place.root());
-        let program = self.unset().into_iter().fold(program, Program::env_remove);
-        let program = self.env.iter().fold(program, |program, (name, value)| program.env(name, value));
         let sandbox = self.sandbox()?;
+        let program = Program::new(shell).args(["-c", &line]).cwd(self.place.root()).env_clear();
+        let known = self.known(&sandbox)?;
+        let program = known.into_iter().fold(program, |program, (name, value)| program.env(name, value));
         let way = self.settings.network.for_commands(&sandbox, self.desk)?;
         let program = way.variables().into_iter().fold(program, |program, (name, value)| program.env(name, value));
         let wall = self.settings.bash_time.min(self.time_left());
         let limits = Limits { wall, output_bytes_max: 2 * OUTPUT_BYTES_MAX };
         self.edited = true;
-        let output = sandbox.run(&program, &way.through(self.fence()), limits, self.stop)?.output;
+        let fence = way.through(self.fence(&sandbox)?);
+        let set_aside = self.settings.visible.set_aside(&sandbox, &self.places)?;
+        let output = sandbox.run(&program, &fence, limits, self.stop)?.output;
+        drop(set_aside);
         let mut said = bounded(&self.place.plain(output.stdout_text().trim_end()), OUTPUT_BYTES_MAX);
         for refused in way.remarks() {
             said.push_str(&format!("\n[{refused}]"));
@@ -113,8 +99,10 @@ impl Workbench<'_> {
             secrets,
             services,
         };
-        let (sandbox, fence, unset) = (self.sandbox()?, self.fence(), self.unset());
-        let fenced = Fenced { folder: self.place.root(), sandbox: &sandbox, fence: &fence, unset: &unset };
+        let sandbox = self.sandbox()?;
+        let (fence, env) = (self.fence(&sandbox)?, self.known(&sandbox)?);
+        let fenced = Fenced { folder: self.place.root(), sandbox: &sandbox, fence: &fence, env: &env };
+        let _set_aside = self.settings.visible.set_aside(&sandbox, &self.places)?;
         suite.run(runner::Place::Fenced(&fenced), selection, &settings, self.stop)
     }
 
@@ -125,19 +113,32 @@ impl Workbench<'_> {
         }
     }
 
-    fn fence(&self) -> Fence {
-        let environment = &self.settings.environment;
-        let at_home = environment.home.iter().flat_map(|home| HIDDEN_AT_HOME.iter().map(|name| home.join(name)));
-        let tools = environment.virtual_env.iter().cloned();
-        Fence {
-            writable: std::iter::once(self.place.root().to_owned()).chain(self.build_folder()).collect(),
-            hidden: at_home.chain([self.private.to_owned()]).collect(),
-            shown: tools.chain([self.repository.to_owned()]).collect(),
+    /// What programs see here, and where they may write.
+    fn fence(&self, sandbox: &Sandbox) -> Result<Fence> {
+        let own = [self.place.root().to_owned(), self.settings.visible.home(&self.places)?, self.scratch()?];
+        Ok(Fence {
+            writable: own.into_iter().chain(self.build_folder()).collect(),
             network: Network::Loopback,
             processes_max: Some(PROCESSES_MAX),
             file_bytes_max: Some(FILE_BYTES_MAX),
-            ..Fence::default()
-        }
+            ..self.settings.visible.fence(sandbox, &self.places)?
+        })
+    }
+
+    /// All that programs know.
+    fn known(&self, sandbox: &Sandbox) -> Result<Vec<(OsString, OsString)>> {
+        // Inside mounts of its own /tmp is nobody else's, and its name is short enough for sockets.
+        let scratch = if sandbox.binds() { PathBuf::from("/tmp") } else { self.scratch()? };
+        let mut known = self.settings.visible.environment(&self.places, scratch)?;
+        known.extend(self.env.iter().map(|(name, value)| (name.into(), value.into())));
+        Ok(known)
+    }
+
+    /// A folder for what programs need for a while, where `/tmp` is everybody's.
+    fn scratch(&self) -> Result<PathBuf> {
+        let folder = self.places.aside.join("agent-tmp");
+        std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+        Ok(folder)
     }
 
     /// Where agents build, made if need be: a fence can only open what exists.
@@ -146,14 +147,6 @@ impl Workbench<'_> {
             self.env.iter().find(|(name, _)| name == "CARGO_TARGET_DIR").map(|(_, value)| PathBuf::from(value))?;
         std::fs::create_dir_all(&folder).ok()?;
         Some(folder)
-    }
-
-    /// Git sets some of these for hooks; a child that inherits them works on the wrong repository.
-    fn unset(&self) -> Vec<OsString> {
-        let git = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"].map(OsString::from);
-        // What only the tests are to know, no agent knows.
-        let passed = self.settings.test.env_pass.iter().map(OsString::from);
-        self.settings.environment.secrets.iter().cloned().chain(passed).chain(git).collect()
     }
 
     fn time_left(&self) -> Duration {

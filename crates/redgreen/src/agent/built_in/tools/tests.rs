@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use redgreen_core::tool::{Edit, Glob, Grep, Read};
 
 use super::*;
+use crate::agent::visible::Visible;
 use crate::config::{Environment, File};
 
 struct Project {
@@ -22,9 +23,10 @@ impl Project {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
+        let visible = Visible::new(&Environment::default(), None, &[]);
         Self {
             folder,
-            settings: Settings::new(&File::default(), &Environment::default()).unwrap(),
+            settings: Settings::new(&File::default(), &Environment::default(), visible).unwrap(),
             stop: Stop::default(),
         }
     }
@@ -34,9 +36,13 @@ impl Project {
             place: Place::new(self.folder.path()).unwrap(),
             settings: &self.settings,
             env: &[],
-            repository: self.folder.path(),
-            private: self.folder.path(),
             desk: self.folder.path(),
+            places: Places {
+                worktree: self.folder.path(),
+                records: self.folder.path(),
+                aside: self.folder.path(),
+                packages: &[],
+            },
             test_time: Duration::from_secs(60),
             deadline: Instant::now() + Duration::from_secs(60),
             stop: &self.stop,
