@@ -15,7 +15,6 @@ const NO_NETWORK: &[&str] = &[
     "name or service not known",
     "temporary failure in name resolution",
     "eai_again",
-    "enotfound",
     "no address associated",
     "getaddrinfo",
     "failed to lookup address",
@@ -132,10 +131,11 @@ pub fn has_word(text: &str, name: &str) -> bool {
         })
 }
 
-/// The port behind a name of this machine: `localhost:5432`, `("127.0.0.1", 5432)`, `127.0.0.1), port 5432`.
+/// The port behind a name of this machine, which is not the beginning of another address: `localhost:5432`, `("127.0.0.1", 5432)`, `127.0.0.1), port 5432`.
 fn port(text: &str) -> Option<u16> {
     static PORT: OnceLock<Option<Regex>> = OnceLock::new();
-    let pattern = PORT.get_or_init(|| Regex::new(r"(?:localhost|127\.0\.0\.1|::1)[^\d\n]{1,12}(\d{2,5})\b").ok());
+    let pattern =
+        PORT.get_or_init(|| Regex::new(r"(?:localhost|127\.0\.0\.1|::1)[^\d\n]{1,12}(\d{2,5})\.?(?:[^.\d]|$)").ok());
     pattern.as_ref()?.captures_iter(text).find_map(|found| found.get(1)?.as_str().parse().ok().filter(|port| *port > 0))
 }
 
