@@ -1,8 +1,11 @@
 // Writes what vitest does to $REDGREEN_REPORT, one JSON line per event: a crash loses nothing said before.
 //
-//     vitest run --includeTaskLocation --reporter=/path/to/redgreen-vitest.mjs
+//     vitest run --reporter=/path/to/redgreen-vitest.mjs
 //
-// Needs vitest 3 or later. Its reader is redgreen's framework/vitest.rs.
+// Needs vitest 1 or later. Its reader is redgreen's framework/vitest.rs.
+//
+// Vitest 3 and later tell of modules, suites and tests; vitest 1 and 2 tell of tasks, by hooks that vitest 3 still calls.
+// Only later ones call onTestRunStart, and before any other hook: from then on the hooks of tasks are silent.
 
 import fs from 'node:fs'
 
@@ -33,9 +36,141 @@ function place(test) {
   return { file: test.module.moduleId, id: test.fullName, line: test.location?.line }
 }
 
+// What follows, up to the class, reads the tasks of vitest 1 and 2.
+
+function isTest(task) {
+  return task.type === 'test' || task.type === 'custom'
+}
+
+function testsOf(task) {
+  return isTest(task) ? [task] : (task.tasks ?? []).flatMap(testsOf)
+}
+
+function suitesOf(task) {
+  const inner = (task.tasks ?? []).filter((one) => !isTest(one))
+  return inner.flatMap((one) => [one, ...suitesOf(one)])
+}
+
+// The suite of a file's own tests has no name, and a file is a suite whose name is its path.
+function nameOf(task) {
+  const names = []
+  for (let one = task; one && one.filepath === undefined; one = one.suite) {
+    if (one.name) names.unshift(one.name)
+  }
+  return names.join(' > ')
+}
+
+function fileOf(task) {
+  return task.filepath ?? task.file.filepath
+}
+
+// Such an error has its trace as text only.
+function describedTask(error) {
+  const [, file, line] = /(?:\(|at )(?:file:\/\/)?(\/[^():\n]+):(\d+):\d+/.exec(error?.stack ?? '') ?? []
+  // What does not parse has no class and no code of its own: it was thrown by the parser.
+  const code = /\/parseAst\.js$/.test(file) ? 'PARSE_ERROR' : error?.code
+  const stacks = file ? [{ file, line: Number(line) }] : []
+  return described({ ...error, message: error?.message ?? error, code, stacks })
+}
+
+function placeOfTask(task) {
+  return { file: fileOf(task), id: nameOf(task), line: task.location?.line }
+}
+
+// A test that is to be run again may fail in between: what counts is said at the end of its file.
+function isFinal(task) {
+  return (task.result?.state === 'pass' || task.result?.state === 'fail') && !task.retry && !task.repeats
+}
+
+// Where the hook of a suite fails, its tests are not run.
+function hasBrokenSuite(task) {
+  return Boolean(task.suite && (task.suite.result?.errors?.length > 0 || hasBrokenSuite(task.suite)))
+}
+
+const OUTCOMES = { pass: 'passed', fail: 'failed' }
+
 export default class {
+  #tasks = new Map()
+  #told = new Set()
+  #hasModules = false
+
   onInit(vitest) {
+    this.vitest = vitest
+    // Vitest 1 and 2 have no option for it on the command line.
+    for (const config of [vitest.config, ...(vitest.projects ?? []).map((project) => project.config)]) {
+      if (config) config.includeTaskLocation = true
+    }
+    // Without a file, vitest 1 and 2 end and call no hook.
+    const { logger, version } = vitest
+    if (logger?.printNoTestFound && !(Number.parseInt(version) >= 3)) {
+      const print = logger.printNoTestFound.bind(logger)
+      logger.printNoTestFound = (...words) => {
+        emit({ event: 'finish', unhandled: [] })
+        return print(...words)
+      }
+    }
     emit({ event: 'start', runner: 'vitest', version: vitest.version, root: vitest.config.root })
+  }
+
+  onTestRunStart() {
+    this.#hasModules = true
+  }
+
+  onCollected(files = []) {
+    if (this.#hasModules) return
+    for (const file of files) {
+      const tests = testsOf(file)
+      for (const task of [file, ...suitesOf(file), ...tests]) this.#tasks.set(task.id, task)
+      const ids = tests.map((task) => ({ id: nameOf(task), line: task.location?.line }))
+      if (tests.length > 0) emit({ event: 'collected', file: file.filepath, ids })
+    }
+  }
+
+  onTaskUpdate(packs) {
+    if (this.#hasModules) return
+    for (const [id, result] of packs) {
+      const task = this.vitest.state.idMap.get(id) ?? this.#tasks.get(id)
+      if (!task || !isTest(task)) continue
+      if (result?.state === 'run') emit({ event: 'test-start', ...placeOfTask(task) })
+      if (isFinal(task)) this.#tell(task)
+    }
+  }
+
+  onFinished(files = [], unhandled = []) {
+    if (this.#hasModules) return
+    for (const file of files) {
+      testsOf(file).forEach((task) => this.#tell(task))
+      for (const suite of suitesOf(file)) {
+        const errors = suite.result?.errors ?? []
+        if (errors.length > 0) {
+          emit({ event: 'suite-error', ...placeOfTask(suite), errors: errors.map(describedTask) })
+        }
+      }
+      const errors = (file.result?.errors ?? []).map(describedTask)
+      emit({ event: 'file-end', file: file.filepath, state: file.result?.state, errors })
+    }
+    emit({ event: 'finish', unhandled: unhandled.map(describedTask) })
+  }
+
+  #tell(task) {
+    if (this.#told.has(task.id)) return
+    const isLeftOut = task.mode !== 'run' || hasBrokenSuite(task)
+    const outcome = OUTCOMES[task.result?.state] ?? (isLeftOut ? 'skipped' : undefined)
+    // What was collected and has no result is missed by the reader.
+    if (outcome === undefined) return
+    this.#told.add(task.id)
+    const { errors, retryCount, duration } = task.result ?? {}
+    const leftOut = only !== undefined && nameOf(task) !== only && outcome === 'skipped'
+    emit({
+      event: 'result',
+      ...placeOfTask(task),
+      outcome: leftOut ? 'excluded' : outcome,
+      mode: task.mode,
+      fails: Boolean(task.fails),
+      retries: retryCount,
+      errors: errors?.map(describedTask),
+      ms: duration,
+    })
   }
 
   onTestModuleCollected(module) {

@@ -3,7 +3,10 @@
 //! A run counts only if it says it finished, every planned test has a result, and the report is of this run. The
 //! parsers in `framework` fill in what they saw; [`Report::conclude`] alone says what it amounts to.
 
+pub mod decisive;
 pub mod places;
+pub mod redact;
+pub mod room;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -268,6 +271,27 @@ impl LoadErrorKind {
 }
 
 impl Report {
+    /// Whether a run can start from here: what fails now can be told from what will fail later.
+    pub fn is_baseline(&self) -> bool {
+        match self.outcome {
+            // One exit code cannot show a second failure.
+            Outcome::Failed | Outcome::Errored => !self.has(Flag::ExitCodeAlone),
+            Outcome::Passed | Outcome::Skipped | Outcome::NoTests => true,
+            Outcome::DidNotCompile => !self.tests.is_empty(),
+            Outcome::Crashed | Outcome::TimedOut | Outcome::UsageError => false,
+        }
+    }
+
+    /// The runner's own words about why it did not get anywhere.
+    pub fn own_words(&self, lines_max: usize) -> Vec<String> {
+        let of_tests =
+            self.tests.iter().filter(|test| test.status.is_failure()).filter_map(|test| test.message.as_ref());
+        let of_files = self.load_errors.iter().map(|error| &error.message);
+        let texts = std::iter::once(&self.output_tail).chain(&self.errors_outside).chain(of_files).chain(of_tests);
+        let text = texts.into_iter().find(|text| !text.trim().is_empty());
+        text.map_or_else(Vec::new, |text| decisive::decisive(text, lines_max))
+    }
+
     /// One report of several frameworks' runs in one project. A framework without a single test says nothing of the
     /// others: its exit code is not theirs.
     pub fn merge(reports: Vec<Report>) -> Report {

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod layers;
 mod models;
 mod properties;
+mod provided;
 pub mod registries;
 mod stores;
 
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redgreen_core::framework::command::{Command, Format};
+use redgreen_core::model::price::{Price, Prices};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::process::Program;
 pub use models::{Models, Secret};
+pub use provided::Provided;
 pub use stores::{Store, Way};
 
 /// The project's own settings, from its root.
@@ -140,6 +143,12 @@ pub struct Test {
     pub max_pass_ratio: Option<f64>,
     /// How many faults are put into the changed lines, to see whether the tests notice; 0 for none.
     pub mutants: Option<usize>,
+    /// Variables that the tests get.
+    pub env: BTreeMap<String, String>,
+    /// Names of the user's own variables that the tests get.
+    pub env_pass: Vec<String>,
+    /// Ports of this machine's loopback that the tests reach.
+    pub services: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -187,6 +196,8 @@ pub struct Model {
     /// Files for every exchange, from the project's root: written to, and answered from instead of the network.
     pub record: Option<PathBuf>,
     pub replay: Option<PathBuf>,
+    /// Dollars for a million tokens, by the model's name; they win over the list that comes with the program.
+    pub prices: BTreeMap<String, Price>,
 }
 
 /// The agent of a phase, where it is not the usual one.
@@ -321,6 +332,12 @@ pub fn variables(allowed: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(&allowed)).collect()
 }
 
+/// The value of a variable that the settings name.
+#[expect(clippy::disallowed_methods, reason = "this is the door")]
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
 /// The folder that a variable names; only a whole path counts, as the freedesktop rules say.
 #[expect(clippy::disallowed_methods, reason = "this is the door")]
 pub fn folder(variable: &str) -> Option<PathBuf> {
@@ -391,6 +408,10 @@ impl File {
     /// What these settings have run, and where they have things sent, by their keys.
     pub fn commands(&self) -> Vec<(&'static str, String)> {
         let test = self.test.command.iter().map(|line| ("test.command", line.clone()));
+        // A variable can name a program to load, and what listens on a port may trust whoever asks.
+        let env = self.test.env.iter().map(|(name, value)| ("test.env", format!("{name}={value}")));
+        let passed = self.test.env_pass.iter().map(|name| ("test.env-pass", name.clone()));
+        let services = self.test.services.iter().map(|service| ("test.services", service.clone()));
         let setup = self.worktree.setup.iter().map(|line| ("worktree.setup", line.clone()));
         let lint = self.lint.commands.iter().flatten().map(|line| ("lint.commands", line.clone()));
         let script = self.agent.script.iter().map(|path| ("agent.script", path.display().to_string()));
@@ -404,6 +425,7 @@ impl File {
         let is_open = self.agent.network == NetworkAccess::Open;
         let network = is_open.then(|| ("agent.network", "open".to_owned()));
         let sent = server.chain(hosts).chain(network);
+        let test = test.chain(env).chain(passed).chain(services);
         // What agents may read, their makers may read.
         let read = self.agent.allow_read.iter().map(|path| ("agent.allow-read", path.display().to_string()));
         let sent = sent.chain(read);
@@ -462,6 +484,21 @@ fn text(project: &Path, name: &str) -> Result<Option<String>> {
             .next(format!("save {name} as UTF-8"))
     })?;
     Ok(Some(text))
+}
+
+impl Model {
+    /// The user's own prices.
+    pub fn prices(&self) -> Result<Prices> {
+        for (model, price) in &self.prices {
+            if let Some((key, dollars)) = price.fault() {
+                let key = format!("model.prices.{model:?}.{key}");
+                return Err(Failure::usage(format!("{key} is {dollars}; it has to be a number of dollars, 0 or more"))
+                    .next(format!("correct {key} in {FILE}"))
+                    .into());
+            }
+        }
+        Ok(Prices::of(self.prices.clone()))
+    }
 }
 
 impl Test {

@@ -20,6 +20,7 @@ use anyhow::{Context, Result};
 use redgreen_core::agent::Said;
 use redgreen_core::event::{Event, Outcome};
 use redgreen_core::phase::Role;
+use redgreen_core::report::Report;
 use redgreen_core::state::{Situation, State};
 use redgreen_core::step::{self, Step};
 
@@ -30,6 +31,7 @@ use crate::git::{Git, Worktree};
 use crate::journal::{Journal, Line, RunFolder, Store};
 use crate::process::{Interrupted, Stop};
 use crate::runner::Suite;
+use crate::trial::Ground;
 
 /// A repository, its settings, and where its runs are kept.
 #[derive(Debug)]
@@ -65,6 +67,8 @@ pub struct Engine<'a> {
     state: State,
     team: Option<Team>,
     observe: Observer<'a>,
+    /// A tree, and what its tests showed in the clean room a moment ago.
+    baseline: Option<(String, Report)>,
 }
 
 /// Milliseconds since 1970.
@@ -86,7 +90,7 @@ impl<'a> Engine<'a> {
         let state = State::begin(first).map_err(|illegal| anyhow::anyhow!("begin a run with {}", illegal.event))?;
         let line = journal.record(first, now())?;
         observe(Sight::Line(&line, &state));
-        Ok(Self { project, folder, journal, state, team, observe })
+        Ok(Self { project, folder, journal, state, team, observe, baseline: None })
     }
 
     /// Takes up a run where its journal ends.
@@ -98,7 +102,13 @@ impl<'a> Engine<'a> {
         team: Option<Team>,
         observe: Observer<'a>,
     ) -> Self {
-        Self { project, folder, journal, state, team, observe }
+        Self { project, folder, journal, state, team, observe, baseline: None }
+    }
+
+    /// The tests of the start were run already.
+    #[must_use]
+    pub fn with_baseline(self, baseline: Option<(String, Report)>) -> Self {
+        Self { baseline, ..self }
     }
 
     pub fn state(&self) -> &State {
@@ -200,6 +210,20 @@ impl Project {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
         root.join(format!("{name}-{hash:016x}"))
+    }
+
+    /// Where the tests of a commit are run for a verdict when no worktree of a run is there: with the checkout's packages.
+    pub fn ground(&self) -> Ground<'_> {
+        Ground {
+            git: &self.git,
+            checkout: &self.git.root,
+            private: None,
+            workshop: &self.workshop,
+            environment: &self.environment,
+            file: &self.file,
+            command: None,
+            stop: &self.stop,
+        }
     }
 
     /// Build output that test runs of all worktrees of this repository share.

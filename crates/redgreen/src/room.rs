@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use crate::config::{Store, Way};
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
-use crate::sandbox::{Bound, Fence, Fenced, Network, Sandbox, cargo_parts};
+use crate::sandbox::{Bound, Fence, Fenced, Network, Outlet, Sandbox, cargo_parts};
 
 pub use compose::{Configuration, Dropped, Why};
 pub use dependencies::{Dependencies, DependencyChange, DependencyFolder, How, is_scribbled_in};
@@ -335,6 +335,7 @@ impl Room {
         self.place_dependencies(sandbox)?;
         let mut fence = self.fence(sandbox, request.network);
         fence.writable.extend(request.extra.iter().cloned());
+        fence.outlet = request.outlet.cloned();
         let offline = if request.network == Network::Full { "false" } else { "true" };
         let program = program.clone().env("CARGO_NET_OFFLINE", offline);
         sandbox.run(&program, &fence, request.limits, request.stop)
@@ -386,6 +387,8 @@ impl Room {
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub network: Network,
+    /// The way to services outside.
+    pub outlet: Option<&'a Outlet>,
     /// May be written to as well, such as a private folder for a report.
     pub extra: &'a [PathBuf],
     pub limits: Limits,

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
 use redgreen_core::coverage::Coverage;
+use redgreen_core::egress::{AllowList, Entry, Target};
 use redgreen_core::framework::command::Command;
 use redgreen_core::framework::facts::Facts;
 use redgreen_core::framework::invoke::{Selection, Unable};
@@ -21,10 +22,11 @@ use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Outcome, Report};
 
 use crate::config;
+use crate::egress::{Listen, Proxy, Rules};
 use crate::failure::Failure;
 use crate::process::{Limits, Output, Program, Stop, kill_marked};
 use crate::room::{Request, Room};
-use crate::sandbox::{Fence, Network, Sandbox};
+use crate::sandbox::{Fence, Network, Outlet, Sandbox};
 
 /// What is kept of each stream of a test process; beyond it the middle is dropped and the run does not count.
 const OUTPUT_BYTES_MAX: usize = 64 << 20;
@@ -158,6 +160,10 @@ pub struct Settings {
     pub path: Option<OsString>,
     /// Told to the tests on top of their surroundings.
     pub variables: Vec<(OsString, OsString)>,
+    /// Values that are cut out of all that is told.
+    pub secrets: Vec<String>,
+    /// Ports of this machine's loopback that tests behind a fence reach.
+    pub services: Vec<u16>,
 }
 
 /// What a run showed.
@@ -290,6 +296,7 @@ impl Suite {
             ran.report.wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             ran.report = found.outward(ran.report);
             ran.report.without(&run.places()?);
+            ran.report.redact(&settings.secrets);
             ran.listed = ran.listed.iter().map(|id| found.outward_id(id)).collect();
             ran.coverage = ran.coverage.map(|coverage| found.outward_lines(coverage));
             all.push(ran);
@@ -377,6 +384,21 @@ impl Run<'_> {
         self.settings.variables.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
+    /// The way to the services that the settings let in, for as long as it is held. Where programs share the machine's
+    /// loopback, or have a way out already, nothing has to be done.
+    fn services(&self, sandbox: &Sandbox, has_a_way_out: bool) -> Result<Option<(Proxy, Outlet)>> {
+        let targets = self.settings.services.iter().filter_map(|port| Target::new(SERVICE_HOST, *port));
+        let targets: Vec<Target> = targets.collect();
+        if targets.is_empty() || has_a_way_out || !sandbox.binds() {
+            return Ok(None);
+        }
+        let allowed = AllowList::new(targets.iter().cloned().map(Entry::Exact));
+        let rules = Rules { allowed, upstream: config::Models::default() };
+        let proxy = Proxy::start(Listen::Socket, rules, &self.scratch.join(SERVICES_LOG)).context("let services in")?;
+        let outlet = Outlet { proxy: proxy.address().clone(), tunnels: targets };
+        Ok(Some((proxy, outlet)))
+    }
+
     /// Runs one of the suite's programs within what is left of the time. One that did not end by itself leaves nothing
     /// behind, not even a daemon that has left its process group; what a run left that did end may be meant to stay.
     fn output(&self, program: &Program) -> Result<Output> {
@@ -396,16 +418,26 @@ impl Run<'_> {
             Place::Fenced(fenced) => {
                 let mut fence = fenced.fence.clone();
                 fence.writable.push(self.scratch.to_owned());
+                let services =
+                    self.services(fenced.sandbox, fence.outlet.is_some() || fence.network == Network::Full)?;
+                fence.outlet = fence.outlet.or(services.as_ref().map(|(_, outlet)| outlet.clone()));
                 Ok(fenced.sandbox.run(program, &fence, limits, self.stop)?.output)
             }
             Place::Room(room, sandbox) => {
                 let extra = [self.scratch.to_owned()];
-                let request = Request { network: Network::Loopback, extra: &extra, limits, stop: self.stop };
+                let services = self.services(sandbox, false)?;
+                let outlet = services.as_ref().map(|(_, outlet)| outlet);
+                let request = Request { network: Network::Loopback, outlet, extra: &extra, limits, stop: self.stop };
                 Ok(room.run(sandbox, program, &request)?.output)
             }
         }
     }
 }
+
+/// Where a service of this machine is found.
+const SERVICE_HOST: &str = "127.0.0.1";
+/// In the scratch folder: the connections to services.
+const SERVICES_LOG: &str = "services.log";
 
 /// Whether an error says that the program to be started does not exist.
 fn is_missing(error: &Error) -> bool {

@@ -10,6 +10,7 @@ mod examples;
 mod helpers;
 mod made;
 mod memory;
+mod only_there;
 mod outside;
 mod packages;
 mod reading;
@@ -52,6 +53,7 @@ pub use environment::{FOLDERS, Seen, Surrounding, package_folders};
 pub use examples::Withheld;
 pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
+pub use only_there::{explain, only_there};
 
 /// Where a trial is held.
 #[derive(Clone, Copy, Debug)]
@@ -158,6 +160,12 @@ pub fn as_a_merge(target: &str, charge: &Charge<'_>, tried: &Tried) -> Verdict {
         Decision::Refused if repairs => Verdict::accepted(Reason::plain(Code::RefactorKept)),
         Decision::Refused | Decision::Accepted | Decision::Undecided => verdict,
     }
+}
+
+/// The same of a tree whose tests were run in the clean room already, from another checkout of it.
+pub fn remember(ground: Ground<'_>, tree: &str, report: Report) -> Result<Remembered> {
+    let surroundings = environment::look(ground, tree, None)?.seen;
+    Ok(Remembered { version: 1, report, targets: Vec::new(), surroundings })
 }
 
 /// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.

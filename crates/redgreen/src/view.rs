@@ -11,7 +11,9 @@ use serde::Serialize;
 pub use live::{Live, LiveV1};
 pub use progress::{moment, notice_line};
 pub(crate) use screen::{Style, paint};
-pub use words::{POLICY, block, brief, clip, cost, count, date, next_line, outcome, reachable, readable, title};
+pub use words::{
+    POLICY, block, brief, clip, cost, count, date, next_line, only_there, outcome, reachable, readable, title,
+};
 
 use crate::failure::Failure;
 

@@ -104,9 +104,14 @@ pub(super) fn add_end(report: &mut Report, captured: &Captured) {
     if let Some(&(_, outcome)) = ENDS.iter().find(|(end, _)| words.contains(end)) {
         report.decided = Some(outcome);
         report.errors_outside.push(bounded_head(&words));
-    } else if words.contains(LOADING) {
+        return;
+    }
+    let fault = javascript::told(&words);
+    // Mocha 9 tells the error alone.
+    let is_of_a_file = fault.name.is_some() && fault.frame.is_some();
+    if words.contains(LOADING) || is_of_a_file {
         report.decided = None;
-        report.load_errors.push(javascript::load_error(None, &javascript::told(&words), captured));
+        report.load_errors.push(javascript::load_error(None, &fault, captured));
     }
 }
 

@@ -1,96 +1,145 @@
-//! What tokens cost, where it is known; a model that is not in the table has no price, and nobody guesses one.
+//! What tokens cost, where it is known: as `prices.toml` lists it, or as the user's settings say. A model that is in neither
+//! has no price, and nobody guesses one.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde::Deserialize;
 
 use super::Usage;
 
-/// In microdollars for a million tokens: a price in dollars times a million.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The list that comes with the program.
+const LIST: &str = include_str!("prices.toml");
+
+/// In dollars for a million tokens, as lists and settings say it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Price {
-    pub input: u64,
-    pub output: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
+    pub input: f64,
+    pub output: f64,
+    /// As input, where nothing is said.
+    pub cache_read: Option<f64>,
+    pub cache_write: Option<f64>,
+    /// Other prices for long requests.
+    pub long: Option<Long>,
 }
 
-struct Row {
-    /// The model's name, or its beginning where `-` or `@` and a date follow.
-    model: &'static str,
-    price: Price,
-    /// For requests with more tokens than this, other prices hold.
-    above: Option<(u64, Price)>,
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Long {
+    /// Requests with more tokens than this are long.
+    pub above: u64,
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: Option<f64>,
+    pub cache_write: Option<f64>,
 }
 
-/// The state of November 2026. Cache writes cost a quarter more than input at Anthropic, and nothing more elsewhere.
-const TABLE: &[Row] = &[
-    anthropic("claude-opus-5-5", 4_000_000, 20_000_000, 200_000),
-    anthropic("claude-sonnet-5-5", 2_000_000, 10_000_000, 100_000),
-    Row {
-        above: Some((100_000, written(500_000, 2_500_000, 50_000))),
-        ..anthropic("claude-haiku-5-5", 100_000, 500_000, 10_000)
-    },
-    anthropic("claude-fable-5-2", 8_000_000, 40_000_000, 200_000),
-    anthropic("claude-fable-5-1", 10_000_000, 50_000_000, 250_000),
-    anthropic("claude-fable-5", 10_000_000, 50_000_000, 1_000_000),
-    anthropic("claude-opus-5", 5_000_000, 25_000_000, 500_000),
-    anthropic("claude-opus-4-8", 5_000_000, 25_000_000, 500_000),
-    anthropic("claude-opus-4-7", 5_000_000, 25_000_000, 500_000),
-    anthropic("claude-opus-4-6", 5_000_000, 25_000_000, 500_000),
-    anthropic("claude-sonnet-5", 2_000_000, 10_000_000, 200_000),
-    anthropic("claude-sonnet-4-6", 3_000_000, 15_000_000, 300_000),
-    anthropic("claude-haiku-4-5", 1_000_000, 5_000_000, 100_000),
-    openai("gpt-6.1-sol", 2_000_000, 10_000_000, 100_000),
-    Row {
-        above: Some((272_000, plain(2_000_000, 7_500_000, 100_000))),
-        ..openai("gpt-6.1-terra", 1_000_000, 5_000_000, 50_000)
-    },
-    openai("gpt-6-sol", 2_000_000, 10_000_000, 200_000),
-    openai("gpt-6-luna", 100_000, 500_000, 10_000),
-];
-
-/// Every model with a price, and it, for requests of usual length.
-pub fn prices() -> impl Iterator<Item = (&'static str, Price)> {
-    TABLE.iter().map(|row| (row.model, row.price))
+/// Prices by the names of models.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Prices {
+    /// When the list was made; empty for a list of the user's.
+    #[serde(default)]
+    pub date: String,
+    models: BTreeMap<String, Price>,
 }
 
-/// What an exchange costs, in microdollars, rounded up; none where the price is unknown.
-pub fn cost(model: &str, usage: &Usage) -> Option<u64> {
-    let row = TABLE.iter().find(|row| row.names(model))?;
-    let sent = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
-    let price = match row.above {
-        Some((tokens, price)) if sent > tokens => price,
-        Some(_) | None => row.price,
-    };
-    let pay = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
-    let sum = pay(usage.input, price.input)
-        + pay(usage.output, price.output)
-        + pay(usage.cache_read, price.cache_read)
-        + pay(usage.cache_write, price.cache_write);
-    u64::try_from(sum.div_ceil(1_000_000)).ok()
+impl Prices {
+    /// The list that comes with the program.
+    pub fn listed() -> &'static Self {
+        static LISTED: OnceLock<Prices> = OnceLock::new();
+        LISTED.get_or_init(|| toml::from_str(LIST).unwrap_or_default())
+    }
+
+    /// A list of one's own.
+    pub fn of(models: impl IntoIterator<Item = (String, Price)>) -> Self {
+        Self { date: String::new(), models: models.into_iter().collect() }
+    }
+
+    /// The same, where the other list has nothing to say.
+    #[must_use]
+    pub fn under(&self, other: Self) -> Self {
+        let models = self.models.iter().map(|(name, price)| (name.clone(), *price)).chain(other.models).collect();
+        Self { date: self.date.clone(), models }
+    }
+
+    /// What an exchange costs, in microdollars, rounded up; none where the price is unknown, or no price at all.
+    pub fn cost(&self, model: &str, usage: &Usage) -> Option<u64> {
+        let price = self.price(model)?;
+        let sent = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let rates = match price.long {
+            Some(long) if sent > long.above => Rates::new(long.input, long.output, long.cache_read, long.cache_write),
+            Some(_) | None => Rates::new(price.input, price.output, price.cache_read, price.cache_write),
+        }?;
+        let pay = |tokens: u64, rate: u128| u128::from(tokens) * rate;
+        let sum = pay(usage.input, rates.input)
+            + pay(usage.output, rates.output)
+            + pay(usage.cache_read, rates.cache_read)
+            + pay(usage.cache_write, rates.cache_write);
+        u64::try_from(sum.div_ceil(1_000_000)).ok()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Price)> {
+        self.models.iter().map(|(name, price)| (name.as_str(), price))
+    }
+
+    /// By the name itself, or by the name that a date follows.
+    fn price(&self, model: &str) -> Option<&Price> {
+        self.models.get(model).or_else(|| self.models.iter().find(|(name, _)| is_dated(name, model)).map(|row| row.1))
+    }
 }
 
-impl Row {
-    /// A date behind the name is the same model; another word is not.
-    fn names(&self, model: &str) -> bool {
-        model.strip_prefix(self.model).is_some_and(|rest| {
-            let date: String = rest.trim_start_matches(['-', '@']).chars().filter(|letter| *letter != '-').collect();
-            rest.is_empty() || (date.len() == 8 && date.chars().all(|letter| letter.is_ascii_digit()))
+impl Price {
+    /// The first number that cannot be a price, by its key.
+    pub fn fault(&self) -> Option<(&'static str, f64)> {
+        const DOLLARS_MAX: f64 = 1e6;
+        let rows = [
+            ("input", Some(self.input)),
+            ("output", Some(self.output)),
+            ("cache-read", self.cache_read),
+            ("cache-write", self.cache_write),
+            ("long.input", self.long.map(|long| long.input)),
+            ("long.output", self.long.map(|long| long.output)),
+            ("long.cache-read", self.long.and_then(|long| long.cache_read)),
+            ("long.cache-write", self.long.and_then(|long| long.cache_write)),
+        ];
+        let rows = rows.into_iter().filter_map(|(name, dollars)| Some((name, dollars?)));
+        rows.into_iter().find(|(_, dollars)| !(0.0..=DOLLARS_MAX).contains(dollars))
+    }
+}
+
+/// In microdollars for a million tokens.
+struct Rates {
+    input: u128,
+    output: u128,
+    cache_read: u128,
+    cache_write: u128,
+}
+
+impl Rates {
+    fn new(input: f64, output: f64, cache_read: Option<f64>, cache_write: Option<f64>) -> Option<Self> {
+        Some(Self {
+            input: microdollars(input)?,
+            output: microdollars(output)?,
+            cache_read: microdollars(cache_read.unwrap_or(input))?,
+            cache_write: microdollars(cache_write.unwrap_or(input))?,
         })
     }
 }
 
-const fn anthropic(model: &'static str, input: u64, output: u64, cache_read: u64) -> Row {
-    Row { model, price: written(input, output, cache_read), above: None }
+fn microdollars(dollars: f64) -> Option<u128> {
+    // A dollar has as many microdollars as a second has microseconds, and Duration converts without a bare cast.
+    let exact = Duration::try_from_secs_f64(dollars).ok()?;
+    Some((exact.as_nanos() + 500) / 1_000)
 }
 
-const fn openai(model: &'static str, input: u64, output: u64, cache_read: u64) -> Row {
-    Row { model, price: plain(input, output, cache_read), above: None }
-}
-
-const fn written(input: u64, output: u64, cache_read: u64) -> Price {
-    Price { input, output, cache_read, cache_write: input + input / 4 }
-}
-
-const fn plain(input: u64, output: u64, cache_read: u64) -> Price {
-    Price { input, output, cache_read, cache_write: input }
+/// A date behind the name is the same model; another word is not.
+fn is_dated(name: &str, model: &str) -> bool {
+    model.strip_prefix(name).and_then(|rest| rest.strip_prefix(['-', '@'])).is_some_and(|rest| {
+        let date: String = rest.chars().filter(|letter| *letter != '-').collect();
+        date.len() == 8 && date.chars().all(|letter| letter.is_ascii_digit())
+    })
 }
 
 #[cfg(test)]
@@ -102,6 +151,7 @@ mod tests {
         let usage = Usage { input: 1_000, output: 500, cache_read: 10_000, cache_write: 2_000 };
         for (model, expected) in [
             ("claude-opus-5-5", Some(4_000 + 10_000 + 2_000 + 10_000)),
+            ("claude-opus-4-5-20251101", Some(5_000 + 12_500 + 5_000 + 12_500)),
             ("claude-haiku-4-5-20251001", Some(1_000 + 2_500 + 1_000 + 2_500)),
             ("claude-sonnet-5", Some(2_000 + 5_000 + 2_000 + 5_000)),
             ("gpt-6.1-sol", Some(2_000 + 5_000 + 1_000 + 4_000)),
@@ -111,18 +161,30 @@ mod tests {
             ("qwen2.5-coder", None),
             ("", None),
         ] {
-            assert_eq!(cost(model, &usage), expected, "{model}");
+            assert_eq!(Prices::listed().cost(model, &usage), expected, "{model}");
         }
+        assert_eq!(Prices::listed().date.len(), "2026-11-17".len());
+        assert!(Prices::listed().iter().all(|(_, price)| price.fault().is_none()));
     }
 
     #[test]
-    fn long_requests_cost_more_where_the_table_says_so() {
+    fn long_requests_cost_more_where_the_list_says_so() {
+        let prices = Prices::listed();
         let short = Usage { input: 100_000, ..Usage::default() };
         let long = Usage { input: 100_001, ..Usage::default() };
-        assert_eq!(cost("claude-haiku-5-5", &short), Some(10_000));
-        assert_eq!(cost("claude-haiku-5-5", &long), Some(50_001));
+        assert_eq!(prices.cost("claude-haiku-5-5", &short), Some(10_000));
+        assert_eq!(prices.cost("claude-haiku-5-5", &long), Some(50_001));
         let absurd = Usage { output: u64::MAX, ..Usage::default() };
-        assert_eq!(cost("claude-opus-5-5", &absurd), None);
-        assert_eq!(cost("claude-opus-5-5", &Usage { output: 1, ..Usage::default() }), Some(20));
+        assert_eq!(prices.cost("claude-opus-5-5", &absurd), None);
+        assert_eq!(prices.cost("claude-opus-5-5", &Usage { output: 1, ..Usage::default() }), Some(20));
+    }
+
+    #[test]
+    fn the_users_own_price_needs_no_more_than_two_numbers() {
+        let price = Price { input: 0.3, output: 1.2, cache_read: None, cache_write: None, long: None };
+        let own = Prices::of([("mine".to_owned(), price)]);
+        let usage = Usage { input: 1_000, output: 1_000, cache_read: 1_000, cache_write: 1_000 };
+        assert_eq!(own.cost("mine", &usage), Some(300 + 1_200 + 300 + 300));
+        assert_eq!(Price { output: -1.0, ..price }.fault(), Some(("output", -1.0)));
     }
 }

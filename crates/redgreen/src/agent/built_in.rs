@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use redgreen_core::model::price::Prices;
 use redgreen_core::model::provider::Wish;
 use redgreen_core::model::retry::Patience;
-use redgreen_core::model::{Delta, Request, price};
+use redgreen_core::model::{Delta, Request};
 use redgreen_core::phase::Role;
 
 use crate::agent::model::{self, Client, Limits};
@@ -22,7 +23,6 @@ use crate::agent::place::Place;
 use crate::agent::visible::{Places, Visible};
 use crate::agent::{Orders, Taken};
 use crate::config::{self, Environment, File};
-use ledger::Price;
 use talk::{Ask, Talk};
 use tools::Workbench;
 
@@ -59,7 +59,7 @@ pub struct Settings {
     pub window: u64,
     /// Whether the model can call them; one that cannot answers with whole files.
     pub tools: bool,
-    price: Price,
+    prices: Arc<Prices>,
 }
 
 impl BuiltIn {
@@ -84,7 +84,12 @@ impl BuiltIn {
             }
             None => client,
         };
-        Ok(Self { client, settings: Arc::new(Settings::new(file, environment, visible)?) })
+        let mut settings = Settings::new(file, environment, visible)?;
+        // A server of one's own costs what the user says, whatever it calls its models.
+        if !client.has_listed_prices() {
+            settings.prices = Arc::new(file.model.prices()?);
+        }
+        Ok(Self { client, settings: Arc::new(settings) })
     }
 
     /// The model and who serves it: what is sent, is sent there.
@@ -123,7 +128,7 @@ impl Settings {
             requests_max: file.model.max_turns.unwrap_or(REQUESTS_MAX),
             window: file.model.window.unwrap_or(WINDOW),
             tools: file.model.tools.unwrap_or(true),
-            price: price::cost,
+            prices: Arc::new(Prices::listed().under(file.model.prices()?)),
         })
     }
 }

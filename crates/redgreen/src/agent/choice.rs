@@ -209,6 +209,10 @@ impl Choice {
             })
         });
         let (program, model) = (program.transpose()?, model.map(str::to_owned));
+        // An agent of the user's own may log in as it likes.
+        if !own.contains_key(name) {
+            presence::check_login(name, row, ground.environment)?;
+        }
         let external = External::new(name, row.clone(), program, model, ground.agent_sandbox.clone());
         Ok(Agent::External(Box::new(external)))
     }

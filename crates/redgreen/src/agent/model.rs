@@ -13,12 +13,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use redgreen_core::model::fault::{broken_off, status_fault};
-use redgreen_core::model::price;
 use redgreen_core::model::provider::{self, Provider, Wish, provider_of};
 use redgreen_core::model::retry::Patience;
 use redgreen_core::model::sse::{EVENT_BYTES_MAX, Parser};
 use redgreen_core::model::wire::{Decoder, encode};
-use redgreen_core::model::{Delta, Fault, FaultKind, Reply, Request, Usage};
+use redgreen_core::model::{Delta, Fault, FaultKind, Reply, Request};
 use serde_json::Value;
 
 use crate::config::{Models, Secret};
@@ -126,12 +125,10 @@ impl Client {
         matches!(self.0.source, Source::Cassette(_))
     }
 
-    /// What an exchange cost, in microdollars, where that is known: a server of one's own has no price, whatever it calls
-    /// its models.
-    pub fn cost(&self, usage: &Usage) -> Option<u64> {
-        let Provider { keys, model, needs_key, .. } = &self.0.provider;
-        let is_its_makers = *needs_key && *keys != [provider::OTHER_KEY];
-        is_its_makers.then(|| price::cost(model, usage)).flatten()
+    /// Whether the list of prices holds here: a server of one's own may call its models as it likes.
+    pub fn has_listed_prices(&self) -> bool {
+        let Provider { keys, needs_key, .. } = &self.0.provider;
+        *needs_key && *keys != [provider::OTHER_KEY]
     }
 
     /// Asks, again if need be, until there is an answer or asking is no use. The model is the provider's, whatever

@@ -33,15 +33,19 @@ impl Engine<'_> {
         let timeout = Duration::from_millis(self.state.run.policy.red_timeout_ms);
         let worktree = self.worktree();
         let tree = self.state.expected_tree().to_owned();
-        let measured = trial::measure(self.ground(&worktree), &tree, timeout)?;
-        self.memory().keep(&tree, &measured)?;
-        let report = measured.report;
-        let usable = match report.outcome {
-            Outcome::Passed | Outcome::Failed | Outcome::Errored | Outcome::Skipped | Outcome::NoTests => true,
-            // At RED of an adopted run the new test may not compile yet.
-            Outcome::DidNotCompile => !report.tests.is_empty() || self.state.progress.handoff.is_some(),
-            Outcome::Crashed | Outcome::TimedOut | Outcome::UsageError => false,
+        let baseline = self.baseline.take().filter(|(known, _)| *known == tree);
+        let ground = self.ground(&worktree);
+        let measured = match baseline {
+            // Nobody has worked since; only what stands around the tests is the worktree's own.
+            Some((_, report)) => trial::remember(ground, &tree, report)?,
+            None => trial::measure(ground, &tree, timeout)?,
         };
+        self.memory()?.keep(&tree, &measured)?;
+        let report = measured.report;
+        // At RED of an adopted run the new test may not compile yet, or be all that the command's exit code tells.
+        let is_adopted = self.state.progress.handoff.is_some();
+        let is_red = matches!(report.outcome, Outcome::DidNotCompile | Outcome::Failed | Outcome::Errored);
+        let usable = report.is_baseline() || (is_adopted && is_red);
         let lint = if usable {
             self.unhappy(&self.state.run.linters)?.into_iter().map(|(line, _)| line).collect()
         } else {
@@ -67,9 +71,9 @@ impl Engine<'_> {
                 .map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
             let change = trial::change(&self.project.git, phase, &head, &tree, &frameworks)?;
             let (verdict, planned) = self.judge_plan(answer, &tree, &change)?;
-            if let Some(known) = self.memory().recall(&head)?.filter(|_| verdict.decision == Decision::Accepted) {
+            if let Some(known) = self.memory()?.recall(&head)?.filter(|_| verdict.decision == Decision::Accepted) {
                 // A list is no code: what the tests showed before it, and what they stood in, holds for RED.
-                self.memory().keep(&tree, &known)?;
+                self.memory()?.keep(&tree, &known)?;
             }
             return Ok(Event::Judged {
                 phase,
@@ -89,7 +93,7 @@ impl Engine<'_> {
             Some(kept) => self.read_report(kept)?,
             None => self.accepted_report()?,
         };
-        let memory = self.memory();
+        let memory = self.memory()?;
         let worktree = self.worktree();
         let targets = self.state.progress.targets.clone();
         let base = self.without_list(covering.as_ref().map_or(&head, |covering| &covering.tree))?;
@@ -204,8 +208,8 @@ impl Engine<'_> {
     }
 
     /// What was seen when trees were accepted, surroundings included.
-    pub(super) fn memory(&self) -> Memory {
-        Memory::new(&self.project.workshop)
+    pub(super) fn memory(&self) -> Result<Memory> {
+        Memory::new(&self.project.workshop, &self.project.file.test)
     }
 
     pub(super) fn accepted_report(&self) -> Result<Report> {

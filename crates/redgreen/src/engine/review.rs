@@ -128,7 +128,7 @@ impl Engine<'_> {
         if tried.verdict.decision == Decision::Accepted {
             let (report, targets) = (tried.report.clone(), tried.verdict.targets.clone());
             let remembered = Remembered { version: 1, report, targets, surroundings: tried.surroundings };
-            self.memory().keep(&commit.tree, &remembered)?;
+            self.memory()?.keep(&commit.tree, &remembered)?;
         }
         let report = Some(self.keep_report(&tried.report, "review", tests_ms)?);
         let (commit, verdict) = (commit.commit.clone(), tried.verdict);
@@ -169,7 +169,7 @@ impl Engine<'_> {
             earlier: None,
             before: Some(before),
             targets: (phase == Phase::Green).then(|| progress.targets.clone()),
-            surroundings: self.memory().recall(&progress.head.tree)?.map(|known| known.surroundings),
+            surroundings: self.memory()?.recall(&progress.head.tree)?.map(|known| known.surroundings),
             brief: &self.words(),
             withheld: Withheld { examples: &[], due: false },
             timeout: Duration::from_millis(self.state.run.policy.green_timeout_ms),

@@ -1,6 +1,7 @@
 //! `redgreen doctor`: whether a run could start here, proved by doing what a run does. Every check says what was run,
 //! what was seen and, where that is wrong, the command that puts it right.
 
+mod room;
 mod suite;
 mod surroundings;
 
@@ -8,9 +9,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
+use redgreen_core::report::Report;
 use serde::Serialize;
 
-use crate::config::{self, Environment, File};
+use crate::config::{self, Environment, File, Provided};
 use crate::failure::Failure;
 use crate::git::Git;
 use crate::process::{Interrupted, Stop};
@@ -82,16 +84,41 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
                 let place = if folder.is_empty() { "the root" } else { folder };
                 checks.push(Check::good("framework", format!("looked for {known_by}"), format!("{name} in {place}")));
             }
+            let provided = unless_stopped(file.test.provided())?;
+            let Provided { variables, secrets, services, unset } = match provided {
+                Ok(provided) => provided,
+                Err(error) => {
+                    checks.push(Check::bad("settings", "read [test]", &error, FIX_TOML));
+                    Provided::default()
+                }
+            };
+            for name in unset {
+                let saw = format!("{name} is not set, and test.env-pass names it");
+                checks.push(Check::note("settings", "looked at your variables", saw).fix(format!("export {name}=…")));
+            }
+            // Whoever only looks leaves nothing lying about.
+            let no_bytecode = ("PYTHONDONTWRITEBYTECODE".into(), "1".into());
             let settings = Settings {
                 timeout: Duration::from_millis(policy.red_timeout_ms),
                 cargo_target_dir: None,
                 virtual_env: runner::python::environment(&root, environment, stop)?,
                 path: environment.path.clone(),
-                // Whoever only looks leaves nothing lying about.
-                variables: vec![("PYTHONDONTWRITEBYTECODE".into(), "1".into())],
+                variables: variables.into_iter().chain([no_bytecode]).collect(),
+                secrets,
+                services,
             };
+            let mut outside = Some(Vec::new());
             for part in suite.parts() {
-                checks.extend(suite::Visit { root: &root, suite: &part, settings: &settings, stop }.checks(tell)?);
+                let visit = suite::Visit { root: &root, suite: &part, settings: &settings, stop };
+                let (found, report) = visit.checks(tell)?;
+                checks.extend(found);
+                outside = outside.zip(report).map(|(mut all, one)| {
+                    all.push(one);
+                    all
+                });
+            }
+            if let Some(outside) = outside {
+                checks.extend(room::check(start, environment, &Report::merge(outside), stop, tell)?);
             }
         }
         Err(error) => checks.push(Check::bad("framework", "searched the folders", &error, "redgreen test")),

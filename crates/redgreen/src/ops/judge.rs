@@ -144,7 +144,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let Candidate { head, tree: head_tree, before, note } = candidate(git, &question.head)?;
     let base = commit(git, question.base.as_deref().unwrap_or(&before))?;
     let base_tree = git.tree_of(&base)?;
-    let memory = Memory::new(&project.workshop);
+    let memory = Memory::new(&project.workshop, &project.file.test)?;
     let known = memory.recall(&base_tree)?;
     let (before, targets, surroundings) = match known {
         Some(known) => (Some(known.report), Some(known.targets), Some(known.surroundings)),

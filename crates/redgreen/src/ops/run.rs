@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redgreen_core::brief::{Brief, Door, ExecutionMethod};
 use redgreen_core::control::examples::Example;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::policy::Policy;
+use redgreen_core::report::{Outcome, Report};
 
 use super::brief::{Understood, Wish, understand};
 use super::{Stopped, examples, kill_at, notes, report, state_of, team};
@@ -21,6 +23,8 @@ use crate::git::Head;
 use crate::journal::{Journal, KillAt, RunFolder};
 use crate::process::Interrupted;
 use crate::runner;
+use crate::trial;
+use crate::view;
 
 /// What the user asked for on the command line.
 #[derive(Clone, Debug, Default)]
@@ -101,12 +105,14 @@ impl<'a> Ready<'a> {
 
     pub fn work(self, observe: Observer<'_>) -> Result<Stopped> {
         let project = self.project;
+        let baseline = self.baseline(observe)?;
         let folder = project.store.create(now())?;
         let started = self.first_event(&folder).and_then(|first| {
             keep_agents(&folder, &self.team, &self.choice)?;
             keep_examples(&folder, self.withheld.as_deref())?;
             let (journal, _) = Journal::open(&folder, self.kill_at)?;
-            Engine::begin(project, folder.clone(), journal, &first, Some(self.team), observe)
+            let engine = Engine::begin(project, folder.clone(), journal, &first, Some(self.team), observe)?;
+            Ok(engine.with_baseline(baseline))
         });
         let mut engine = match started {
             Ok(engine) => engine,
@@ -121,6 +127,27 @@ impl<'a> Ready<'a> {
         // It can be rendered again: `redgreen report`.
         report::keep_summary(project, &stopped).ok();
         Ok(stopped)
+    }
+
+    /// What the tests of the start show in the clean room, before anything is made. Where set-up commands bring what the
+    /// tests need, it is found out after them.
+    fn baseline(&self, observe: Observer<'_>) -> Result<Option<(String, Report)>> {
+        let project = self.project;
+        if !project.file.worktree.setup.is_empty() {
+            return Ok(None);
+        }
+        let tree = project.git.tree_of(&self.base)?;
+        let timeout = Duration::from_millis(self.policy.red_timeout_ms);
+        let ground = project.ground();
+        let report = trial::measure(ground, &tree, timeout)?.report;
+        if report.outcome != Outcome::Passed && report.outcome != Outcome::NoTests {
+            let found = trial::only_there(ground, &tree, &report, timeout)?;
+            view::only_there(&found).iter().for_each(|line| observe(Sight::Remark(line)));
+        }
+        if !report.is_baseline() {
+            return Err(no_baseline(&report, self.policy.red_timeout_ms).into());
+        }
+        Ok(Some((tree, report)))
     }
 
     /// The first line of the run's journal.
@@ -145,6 +172,23 @@ impl<'a> Ready<'a> {
         };
         Ok(Event::Started { run: Box::new(run) })
     }
+}
+
+/// Why no run can start from what the tests show.
+fn no_baseline(report: &Report, limit_ms: u64) -> Failure {
+    const WORDS_LINES_MAX: usize = 6;
+    let what = match report.outcome {
+        Outcome::TimedOut => format!("the tests were not done after {} s, the limit timeout.red", limit_ms / 1000),
+        Outcome::UsageError => "the test runner refused to start".to_owned(),
+        Outcome::Crashed => "the tests did not come to their end".to_owned(),
+        Outcome::DidNotCompile => "the tests do not load".to_owned(),
+        Outcome::Failed | Outcome::Errored | Outcome::Passed | Outcome::Skipped | Outcome::NoTests => {
+            "the tests fail before any work, and their exit code is all there is to see".to_owned()
+        }
+    };
+    let failure = Failure::environment(what).evidence(format!("ran {} ({})", report.command, report.exit));
+    let failure = report.own_words(WORDS_LINES_MAX).into_iter().fold(failure, Failure::evidence);
+    failure.evidence("nothing was made: no branch, no worktree, no run").next("correct that; redgreen doctor checks it")
 }
 
 /// What the sessions that a task goes on from were called by the agents themselves.

@@ -11,7 +11,7 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Counts, Outcome, Report};
 use serde::Serialize;
 
-use crate::config::{Environment, File};
+use crate::config::{Environment, File, Provided};
 use crate::failure::{Code, Failure};
 use crate::git::Git;
 use crate::process::Stop;
@@ -80,15 +80,18 @@ pub fn open(start: &Path, environment: &Environment, timeout: Duration, stop: &S
     }
     let start = start.canonicalize().with_context(|| format!("find {}", start.display()))?;
     let root = Git::open(&start).map_or_else(|_| start.clone(), |git| git.root);
+    let file = File::read(&root, environment)?;
+    super::trust::check(&root, environment)?;
+    let Provided { variables, secrets, services, .. } = file.test.provided()?;
     let settings = Settings {
         timeout,
         cargo_target_dir: None,
         virtual_env: runner::python::environment(&root, environment, stop)?,
         path: environment.path.clone(),
-        variables: Vec::new(),
+        variables,
+        secrets,
+        services,
     };
-    let file = File::read(&root, environment)?;
-    super::trust::check(&root, environment)?;
     let suite = runner::suite(&root, &file.test)?;
     Ok(Tests { suite, root, start, settings, stop: stop.clone() })
 }

@@ -170,6 +170,8 @@ mod tests {
             timeout: std::time::Duration::ZERO,
             cargo_target_dir: None,
             virtual_env: None,
+            secrets: Vec::new(),
+            services: Vec::new(),
             path: None,
             variables: vec![("OTHER".into(), "/x".into()), ("PYTHONPATH".into(), "/w/src:/w/lib".into())],
         };

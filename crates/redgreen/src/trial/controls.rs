@@ -244,11 +244,11 @@ impl Court<'_> {
         // The order of a set is nobody's behaviour.
         let program = program.env("PYTHONHASHSEED", "0");
         let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: 8 << 20 };
-        let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
+        let request = Request { network: Network::Loopback, outlet: None, extra: &[], limits, stop: self.ground.stop };
         let started = Instant::now();
-        let output = self.room.run(&self.sandbox, &program, &request)?.output;
+        let output = self.room.run(&self.sandbox, &self.given(program), &request)?.output;
         self.running += started.elapsed();
-        Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
+        Ok(serde_json::from_str(&self.redacted(&output.stdout_text())).unwrap_or_default())
     }
 
     /// The interpreter that the tests use.

@@ -12,11 +12,11 @@ use redgreen_core::control::Tree;
 use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge;
-use redgreen_core::report::{Report, Status};
+use redgreen_core::report::{Report, Status, redact};
 
 use super::environment::{self, Seen};
 use super::{Charge, Ground};
-use crate::config;
+use crate::config::{self, Provided};
 use crate::process::{Limits, Program, Stop};
 use crate::room::{GO_CACHE, Options, Room, Surroundings, Trust, build_folder};
 use crate::runner::{Place, Settings, Suite};
@@ -32,6 +32,9 @@ const COPY_WALL: Duration = Duration::from_secs(300);
 const NOTHING_TO_BUILD: &[&str] =
     &["pytest", "unittest", "vitest", "jest", "mocha", "node", "phpunit", "rspec", "minitest", "bats"];
 
+/// With others of these, other tools would be compared.
+const SET_BY_THE_ROOM: &[&str] = &["PATH", "TMPDIR", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "VIRTUAL_ENV"];
+
 pub(super) struct Court<'a> {
     pub(super) ground: Ground<'a>,
     pub(super) sandbox: Sandbox,
@@ -44,6 +47,8 @@ pub(super) struct Court<'a> {
     pub(super) running: Duration,
     /// What the room stands in, for another room of the same trial.
     pub(super) around: Surroundings,
+    /// What the project's settings give the tests.
+    provided: Provided,
     _lock: fs::File,
 }
 
@@ -71,6 +76,7 @@ impl Annex<'_> {
             surroundings: Seen::default(),
             running: Duration::ZERO,
             around: Surroundings::default(),
+            provided: self.ground.file.test.provided()?,
             _lock: lock,
         })
     }
@@ -116,7 +122,8 @@ impl<'a> Court<'a> {
             }
         };
         let running = Duration::ZERO;
-        Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running, around, _lock: lock })
+        let provided = ground.file.test.provided()?;
+        Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running, around, provided, _lock: lock })
     }
 
     /// For others who perform controls; `None` where two at a time would meet each other, or build everything twice.
@@ -198,6 +205,31 @@ impl<'a> Court<'a> {
         report
     }
 
+    /// Runs all tests where the room's are, but without a fence, and with everything that the user's shell has set.
+    pub(super) fn run_openly(&mut self) -> Result<Report> {
+        let mut settings = self.settings(&config::variables(|name| !SET_BY_THE_ROOM.contains(&name)));
+        // What is seen here is compared, and shown to nobody.
+        settings.secrets.clear();
+        let open = Sandbox::open()?;
+        self.suite.run(Place::Room(&self.room, &open), &Selection::All, &settings, self.ground.stop)
+    }
+
+    /// A program beside the tests, with what the settings give the tests: code may need it to be loaded.
+    pub(super) fn given(&self, program: Program) -> Program {
+        self.provided.variables.iter().fold(program, |program, (name, value)| program.env(name, value))
+    }
+
+    /// A text without the values that only tests may know.
+    pub(super) fn redacted(&self, text: &str) -> String {
+        redact::redacted(text, &self.provided.secrets)
+    }
+
+    /// The variables that tests in the room have.
+    pub(super) fn variables(&self) -> Vec<OsString> {
+        let given = self.provided.variables.iter().map(|(name, _)| name.clone());
+        self.room.environment().into_iter().map(|(name, _)| name).chain(given).collect()
+    }
+
     pub(super) fn cover(&mut self) -> Result<Option<Coverage>> {
         let settings = self.settings(&[]);
         let (_, coverage) = self.suite.coverage(Place::Room(&self.room, &self.sandbox), &settings, self.ground.stop)?;
@@ -205,12 +237,15 @@ impl<'a> Court<'a> {
     }
 
     fn settings(&self, variables: &[(OsString, OsString)]) -> Settings {
+        let given = self.provided.variables.iter().chain(variables);
         Settings {
             timeout: self.timeout,
             cargo_target_dir: self.room.build().map(Path::to_owned),
             virtual_env: self.ground.environment.virtual_env.clone(),
             path: self.ground.environment.path.clone(),
-            variables: variables.to_vec(),
+            variables: given.cloned().collect(),
+            secrets: self.provided.secrets.clone(),
+            services: self.provided.services.clone(),
         }
     }
 

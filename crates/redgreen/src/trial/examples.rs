@@ -115,12 +115,13 @@ impl Court<'_> {
         let file = self.room.scratch().join(driver.file);
         fs::write(&file, driver.source).context("write the driver")?;
         let program = self.room.program(interpreter).arg(&file).stdin(question).env("PYTHONDONTWRITEBYTECODE", "1");
-        Ok(Some(format!("{}\n", self.start(&program)?.stdout_text())))
+        let said = self.start(&self.given(program))?.stdout_text();
+        Ok(Some(format!("{}\n", self.redacted(&said))))
     }
 
     pub(super) fn start(&mut self, program: &Program) -> Result<Output> {
         let limits = Limits { wall: BEHAVIOUR_WALL, output_bytes_max: OUTPUT_BYTES_MAX };
-        let request = Request { network: Network::Loopback, extra: &[], limits, stop: self.ground.stop };
+        let request = Request { network: Network::Loopback, outlet: None, extra: &[], limits, stop: self.ground.stop };
         let started = Instant::now();
         let output = self.room.run(&self.sandbox, program, &request)?.output;
         self.running += started.elapsed();

@@ -10,10 +10,13 @@ use redgreen_core::report::Report;
 use serde::{Deserialize, Serialize};
 
 use super::environment::Seen;
+use crate::config;
 
 #[derive(Clone, Debug)]
 pub struct Memory {
     folder: PathBuf,
+    /// Of the settings under which the tests ran: under others the same tree may show something else.
+    key: String,
 }
 
 /// What an accepted tree showed.
@@ -27,8 +30,8 @@ pub struct Remembered {
 }
 
 impl Memory {
-    pub fn new(workshop: &Path) -> Self {
-        Self { folder: workshop.join("judged") }
+    pub fn new(workshop: &Path, test: &config::Test) -> Result<Self> {
+        Ok(Self { folder: workshop.join("judged"), key: test.key()? })
     }
 
     /// What is known of a tree; `None` for one that was never accepted, or by another version of this program.
@@ -54,6 +57,7 @@ impl Memory {
     }
 
     fn path(&self, tree: &str) -> PathBuf {
-        self.folder.join(format!("{tree}.json"))
+        let mark = if self.key.is_empty() { "" } else { "-" };
+        self.folder.join(format!("{tree}{mark}{}.json", self.key))
     }
 }

@@ -6,6 +6,7 @@ use redgreen_core::agent::{Cost, Trouble};
 use redgreen_core::brief::headline;
 use redgreen_core::event::Outcome;
 use redgreen_core::policy::{Spent, dollars};
+use redgreen_core::report::room::{Help, OnlyThere};
 
 use super::screen::cut;
 use super::{BAD, DOUBT, GOOD, HINT, QUIET, STRONG, paint};
@@ -129,6 +130,14 @@ pub fn title(id: &str, words: &str) -> String {
 pub fn date(seconds: i64) -> String {
     let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// Each test that fails only in the clean room, and what would help it.
+pub fn only_there(found: &[(OnlyThere, Help)]) -> Vec<String> {
+    let line = |(one, help): &(OnlyThere, Help)| {
+        format!("fails only in the clean room: {}; would help: {}", one.id, help.setting())
+    };
+    found.iter().map(line).collect()
 }
 
 /// What a run has cost; what is unknown is said to be.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use redgreen_core::framework::{FRAMEWORKS, command};
 use redgreen_core::handoff::Handoff;
-use redgreen_core::model::price::prices;
+use redgreen_core::model::price::Prices;
 use redgreen_core::model::provider::PROVIDERS;
 use redgreen_core::verdict::{Side, VOCABULARY};
 
@@ -117,13 +117,11 @@ fn the_tables_of_models_are_the_programs() {
         })
     });
     assert_eq!(rows(providers), known.collect::<Vec<_>>());
-    let dollars = |price: u64| {
-        let text = format!("{}.{:06}", price / 1_000_000, price % 1_000_000);
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
-    let known = prices().map(|(model, price)| {
-        let cells = [price.input, price.output, price.cache_read, price.cache_write].map(dollars);
+    let known = Prices::listed().iter().map(|(model, price)| {
+        let cells = [Some(price.input), Some(price.output), price.cache_read, price.cache_write];
+        let cells = cells.map(|dollars| dollars.unwrap_or_default().to_string());
         format!("| `{model}` | {} |", cells.join(" | "))
     });
     assert_eq!(rows(prices_shown), known.collect::<Vec<_>>());
+    assert!(prices_shown.contains(&format!("list of {}", Prices::listed().date)), "the date of the prices");
 }

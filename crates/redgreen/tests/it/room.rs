@@ -58,7 +58,7 @@ fn sandboxes() -> Vec<Sandbox> {
 
 fn shell(room: &Room, sandbox: &Sandbox, line: &str) -> (bool, String) {
     let stop = Stop::default();
-    let request = Request { network: Network::None, extra: &[], limits: LIMITS, stop: &stop };
+    let request = Request { network: Network::None, outlet: None, extra: &[], limits: LIMITS, stop: &stop };
     let output = room.run(sandbox, &room.program("/bin/sh").args(["-c", line]), &request).unwrap().output;
     (output.success(), output.stdout_text() + &output.stderr_text())
 }
@@ -273,7 +273,7 @@ fn a_toolchain_in_the_tree_is_not_obeyed() {
     let (works, words) = shell(&room, sandbox, "cargo --version && rustc --version");
     assert!(works && words.starts_with("cargo 1.") && words.contains("rustc 1."), "{words}");
     let stop = Stop::default();
-    let request = Request { network: Network::None, extra: &[], limits: LIMITS, stop: &stop };
+    let request = Request { network: Network::None, outlet: None, extra: &[], limits: LIMITS, stop: &stop };
     let direct = room.run(sandbox, &room.program("cargo").arg("--version"), &request).unwrap().output;
     assert!(direct.stdout_text().starts_with("cargo 1."), "{}", direct.stderr_text());
     assert!(room.facts.tools.contains(&("cargo".to_owned(), cargo.path)));

@@ -16,7 +16,7 @@ mod rspec;
 mod situations;
 mod unittest;
 
-pub(crate) use javascript::node_modules;
+pub(crate) use javascript::{node_modules, versions};
 
 use std::ffi::OsString;
 use std::fs;
@@ -115,6 +115,8 @@ fn settings() -> Settings {
         virtual_env: Some(venv()),
         path: path(),
         variables: Vec::new(),
+        secrets: Vec::new(),
+        services: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 mod agents;
 mod bad_input;
 mod beside;
+mod book;
 mod built_in;
 mod claims;
 mod command;
@@ -25,6 +26,7 @@ mod merging;
 mod numbers;
 mod plain_notes;
 mod planner;
+mod projects;
 mod python;
 mod recovery;
 mod repair;

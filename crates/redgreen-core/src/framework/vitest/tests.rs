@@ -29,7 +29,7 @@ fn invokes(selection: &Selection, expected: &str) -> Invocation {
     let tools = vec![(PACKAGE.bin.to_owned(), "/p/vitest".to_owned())];
     let facts = Facts { root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
     let invocation = invoke(&facts, selection).unwrap();
-    let run = "run --reporter=/s/redgreen-vitest.mjs --includeTaskLocation --allowOnly=false --bail=0";
+    let run = "run --reporter=/s/redgreen-vitest.mjs --allowOnly=false --bail=0";
     assert_eq!(invocation.call.words.join(" "), format!("/p/vitest {}", expected.replace("RUN", run)));
     invocation
 }
@@ -39,9 +39,9 @@ fn all_files_one_list_and_coverage() {
     invokes(&Selection::All, "RUN --coverage.enabled=false");
     invokes(&Selection::Files(vec!["a.test.js".to_owned()]), "RUN --coverage.enabled=false a.test.js");
     let one = Selection::One("test/a.test.js > s > 1+1".to_owned());
-    let invocation = invokes(&one, r"RUN --coverage.enabled=false test/a.test.js -t ^s (> )?1\+1$");
+    let invocation = invokes(&one, r"RUN --coverage.enabled=false test/a.test.js -t ^ ?s (> )?1\+1$");
     assert!(invocation.call.env.contains(&("REDGREEN_ONLY".to_owned(), "s > 1+1".to_owned())));
-    invokes(&Selection::List, "list --json=/s/list.json");
+    invokes(&Selection::List, "RUN --coverage.enabled=false -t (?!)");
     let coverage = "RUN --coverage.enabled --coverage.provider=v8 --coverage.reporter=lcovonly \
         --coverage.reportsDirectory=/s/coverage";
     assert_eq!(invokes(&Selection::Coverage, coverage).coverage.unwrap().file, "coverage/lcov.info");
@@ -55,9 +55,9 @@ fn without_vitest_a_person_is_told_how_to_install_it() {
 
 #[test]
 fn tests_are_listed_with_their_file() {
-    let listed = br#"[{"name":"s > a","file":"/project/test/a.test.js"}]"#.to_vec();
+    let line = r#"{"event":"collected","file":"/project/test/a.test.js","ids":[{"id":"s > a","line":1}]}"#;
     let captured = Captured {
-        reports: vec![("list.json".to_owned(), listed)],
+        reports: vec![("stream.jsonl".to_owned(), format!("{line}\n").into_bytes())],
         root: "/project".to_owned(),
         ..Captured::default()
     };

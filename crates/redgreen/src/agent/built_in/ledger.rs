@@ -1,33 +1,33 @@
 //! What a turn costs, counted by request. An unknown price is said to be unknown; it is not zero.
 
+use std::sync::Arc;
+
 use redgreen_core::agent::Cost;
 use redgreen_core::model::Usage;
+use redgreen_core::model::price::Prices;
 use redgreen_core::policy::{Spent, dollars};
 
-/// What an exchange costs, in microdollars; `None` where the price is unknown.
-pub(super) type Price = fn(model: &str, usage: &Usage) -> Option<u64>;
-
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ledger {
     usage: Usage,
     requests: u64,
     /// Of all of it; `None` as soon as one part's price is unknown.
     microdollars: Option<u64>,
-    price: Price,
+    prices: Arc<Prices>,
     /// About the tokens of the last request: a server that caches has them.
     sent: u64,
 }
 
 impl Ledger {
-    pub(super) fn new(price: Price) -> Self {
-        Self { usage: Usage::default(), requests: 0, microdollars: Some(0), price, sent: 0 }
+    pub(super) fn new(prices: Arc<Prices>) -> Self {
+        Self { usage: Usage::default(), requests: 0, microdollars: Some(0), prices, sent: 0 }
     }
 
     /// At least what a request of about so many tokens will cost, in microdollars; `None` where the price is unknown.
     pub(super) fn next(&self, model: &str, tokens: u64) -> Option<u64> {
         let caches = self.usage.cache_read > 0 || self.usage.cache_write > 0;
         let cache_read = if caches { self.sent.min(tokens) } else { 0 };
-        (self.price)(model, &Usage { input: tokens - cache_read, cache_read, ..Usage::default() })
+        self.prices.cost(model, &Usage { input: tokens - cache_read, cache_read, ..Usage::default() })
     }
 
     /// A request of about so many tokens is made.
@@ -42,7 +42,7 @@ impl Ledger {
         self.usage.output = self.usage.output.saturating_add(usage.output);
         self.usage.cache_read = self.usage.cache_read.saturating_add(usage.cache_read);
         self.usage.cache_write = self.usage.cache_write.saturating_add(usage.cache_write);
-        let price = (self.price)(model, &usage);
+        let price = self.prices.cost(model, &usage);
         self.microdollars = self.microdollars.zip(price).map(|(before, price)| before.saturating_add(price));
     }
 

@@ -66,7 +66,7 @@ impl<'a, 'o> Talk<'a, 'o> {
             orders,
             bench,
             ask,
-            ledger: Ledger::new(settings.price),
+            ledger: Ledger::new(settings.prices.clone()),
             minutes: Minutes::default(),
             started: Instant::now(),
             reminded: false,
@@ -188,8 +188,8 @@ impl<'a, 'o> Talk<'a, 'o> {
         let Some(price) = self.ledger.next(self.model, tokens) else {
             let message = format!(
                 "the price of the model {:?} is not known, so that a budget in dollars cannot be kept; limit its tokens \
-                 instead (--budget-tokens)",
-                self.model
+                 instead (--budget-tokens), or set [model.prices.{:?}] in redgreen.toml",
+                self.model, self.model
             );
             return Some(Turn::Failed { failure: Failure::Unusable, message });
         };

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::agent::network::NetworkRules;
 use crate::config::agents::{Row, Speaks};
 use crate::config::{self, Environment};
+use crate::failure::Failure;
 use crate::process::{Answer, Attention, Heard, Interrupted, Limits, Program, Stop};
 
 /// How long a program may take to say its version; one that is started for the first time unpacks itself.
@@ -90,6 +91,20 @@ pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Re
         presence.next = Some(row.install.clone());
     }
     Ok(presence)
+}
+
+/// An agent that nobody is logged in to could only fail, after a branch and a worktree were made for it.
+pub fn check_login(name: &str, row: &Row, environment: &Environment) -> Result<()> {
+    // Other systems have a store for credentials that is no file.
+    let is_told = cfg!(target_os = "linux") && !row.login.is_empty() && !row.login_files.is_empty();
+    if !is_told || login(row, environment).is_some() {
+        return Ok(());
+    }
+    Err(Failure::environment(format!("nobody is logged in to the agent {name:?}"))
+        .evidence(format!("looked for the variables {}", row.login_env.join(", ")))
+        .evidence(format!("looked for the files {} in your home folder", row.login_files.join(", ")))
+        .next(&row.login)
+        .into())
 }
 
 fn login(row: &Row, environment: &Environment) -> Option<String> {

@@ -14,7 +14,7 @@ use crate::runner::{Settings, Suite};
 
 /// How many failing tests of the baseline are named.
 const NAMED_MAX: usize = 3;
-/// What is shown of the words of a runner that did not get anywhere.
+/// So many lines are shown of a runner that did not get anywhere.
 const WORDS_LINES_MAX: usize = 5;
 /// No test has this in its name.
 const NO_SUCH: &str = "_redgreen_finds_no_such_test";
@@ -27,18 +27,19 @@ pub(super) struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    pub(super) fn checks(&self, tell: &mut dyn FnMut(&str)) -> Result<Vec<Check>> {
+    /// With what all tests showed, if a run could start from it.
+    pub(super) fn checks(&self, tell: &mut dyn FnMut(&str)) -> Result<(Vec<Check>, Option<Report>)> {
         let name = self.suite.describe();
         tell(&format!("running every test of {name}"));
         let report = match unless_stopped(self.run(&Selection::All))? {
             Ok(report) => report,
-            Err(error) => return Ok(vec![Check::bad("suite", name, &error, "redgreen test")]),
+            Err(error) => return Ok((vec![Check::bad("suite", name, &error, "redgreen test")], None)),
         };
         let baseline = self.baseline(&report);
         let broken = baseline.finding == Finding::Bad;
         let mut checks = vec![baseline];
         if broken {
-            return Ok(checks);
+            return Ok((checks, None));
         }
         match known(&report) {
             Some(test) if !self.suite.concerns(&Selection::One(test.id.clone())) => {
@@ -54,7 +55,7 @@ impl Visit<'_> {
         tell(&format!("listing the tests of {name}, then measuring the lines they reach"));
         checks.push(self.list(&report)?);
         checks.push(self.coverage()?);
-        Ok(checks)
+        Ok((checks, Some(report)))
     }
 
     fn run(&self, selection: &Selection) -> Result<Report> {
@@ -94,17 +95,21 @@ impl Visit<'_> {
                 return Check::good("suite", self.ran(report), format!("green: {saw}"));
             }
             Outcome::NoTests => return Check::good("suite", self.ran(report), "no test yet"),
+            Outcome::Failed | Outcome::Errored if !report.is_baseline() => {
+                let saw = format!("fails before any work, and its exit code is all there is to see\n{}", words(report));
+                Check::wrong("suite", self.ran(report), saw)
+            }
             Outcome::Failed | Outcome::Errored => Check::note("suite", self.ran(report), format!("red: {saw}")),
             Outcome::DidNotCompile if !report.tests.is_empty() => {
                 Check::note("suite", self.ran(report), format!("red: {saw}"))
             }
             Outcome::DidNotCompile => Check::wrong("suite", self.ran(report), format!("does not load: {saw}")),
             Outcome::Crashed => {
-                let saw = format!("did not come to its end: {saw}\n{}", last_words(report));
+                let saw = format!("did not come to its end: {saw}\n{}", words(report));
                 Check::wrong("suite", self.ran(report), saw)
             }
             Outcome::UsageError => {
-                Check::wrong("suite", self.ran(report), format!("the runner refused to start\n{}", last_words(report)))
+                Check::wrong("suite", self.ran(report), format!("the runner refused to start\n{}", words(report)))
             }
             Outcome::TimedOut => {
                 let limit = self.settings.timeout;
@@ -186,8 +191,7 @@ fn known(report: &Report) -> Option<&Test> {
     passed.or_else(|| report.tests.iter().find(|test| !test.status.is_idle()))
 }
 
-/// The end of what the runner printed.
-fn last_words(report: &Report) -> String {
-    let lines: Vec<&str> = report.output_tail.trim_end().lines().collect();
-    lines.get(lines.len().saturating_sub(WORDS_LINES_MAX)..).unwrap_or_default().join("\n")
+/// The runner's own words about why it did not get anywhere.
+pub(super) fn words(report: &Report) -> String {
+    report.own_words(WORDS_LINES_MAX).join("\n")
 }

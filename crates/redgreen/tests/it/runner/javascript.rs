@@ -14,6 +14,8 @@ use super::{Project, STOPPED_MAX, check, is_installed, settings, shown};
 /// What differs between the runners.
 struct Dialect {
     runner: &'static str,
+    /// The folder of an older or newer version; the usual one, if none is named.
+    version: Option<&'static str>,
     manifest: &'static str,
     calc: &'static str,
     /// The first line of every test file.
@@ -33,6 +35,7 @@ const REQUIRE: &str = "const roman = require('../src/roman.js')";
 
 const VITEST: Dialect = Dialect {
     runner: "vitest",
+    version: None,
     manifest: r#"{"devDependencies": {"vitest": "*"}}"#,
     calc: "export const add = (a, b) => a + b\n",
     uses: "import { describe, test } from 'vitest'; import assert from 'node:assert'; import * as calc from '../src/calc.js'",
@@ -45,6 +48,7 @@ const VITEST: Dialect = Dialect {
 
 const JEST: Dialect = Dialect {
     runner: "jest",
+    version: None,
     manifest: r#"{"devDependencies": {"jest": "*"}}"#,
     calc: COMMON,
     uses: "const assert = require('node:assert'), calc = require('../src/calc.js')",
@@ -64,6 +68,32 @@ const MOCHA: Dialect = Dialect {
     ..JEST
 };
 
+const VITEST_1: Dialect = Dialect {
+    version: Some("vitest-1"),
+    missing: "MissingSymbol Error test/calc.test.js:0",
+    syntax: "Syntax PARSE_ERROR test/calc.test.js:0",
+    ..VITEST
+};
+
+const VITEST_2: Dialect = Dialect { version: Some("vitest-2"), ..VITEST_1 };
+
+const VITEST_4: Dialect =
+    Dialect { version: Some("vitest-4"), missing: "MissingSymbol ERR_MODULE_NOT_FOUND test/calc.test.js:2", ..VITEST };
+
+const JEST_27: Dialect = Dialect {
+    version: Some("jest-27"),
+    // It does not tell when a test begins.
+    leaves: &["Crashed", "Passed test/calc.test.js > adds"],
+    ..JEST
+};
+
+const MOCHA_9: Dialect = Dialect {
+    version: Some("mocha-9"),
+    // It does not tell the code of an error.
+    missing: "MissingSymbol Error test/calc.test.js:2",
+    ..MOCHA
+};
+
 const NODE: Dialect = Dialect {
     runner: "node",
     manifest: r#"{"scripts": {"test": "node --test"}}"#,
@@ -76,7 +106,12 @@ const NODE: Dialect = Dialect {
 macro_rules! with_every_runner {
     ($($situation:ident)*) => {
         with_every_runner! { vitest VITEST: $($situation)* }
+        with_every_runner! { vitest_1 VITEST_1: $($situation)* }
+        with_every_runner! { vitest_2 VITEST_2: $($situation)* }
+        with_every_runner! { vitest_4 VITEST_4: $($situation)* }
         with_every_runner! { jest JEST: $($situation)* }
+        with_every_runner! { jest_27 JEST_27: $($situation)* }
+        with_every_runner! { mocha_9 MOCHA_9: $($situation)* }
         with_every_runner! { mocha MOCHA: $($situation)* }
         with_every_runner! { node NODE: $($situation)* }
     };
@@ -108,9 +143,16 @@ pub(crate) fn node_modules() -> PathBuf {
     given.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/node/node_modules"), PathBuf::from)
 }
 
+/// The oldest and newest versions of runners beside those of `node_modules`, a folder each, that `scripts/test` installs.
+pub(crate) fn versions() -> PathBuf {
+    #[expect(clippy::disallowed_methods, reason = "tests are told where the runners are")]
+    let given = std::env::var_os("REDGREEN_TEST_VERSIONS");
+    given.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/versions"), PathBuf::from)
+}
+
 /// A project of the runner's with these tests; `None`, and said so, where the runner is not installed.
 fn project(dialect: &Dialect, files: &[(&str, &str)]) -> Option<Project> {
-    let modules = node_modules();
+    let modules = dialect.version.map_or_else(node_modules, |name| versions().join(name).join("node_modules"));
     if !is_installed("node") {
         return None;
     }

@@ -121,5 +121,8 @@ fn a_command_of_the_settings_is_what_is_proved() {
     story
         .file("redgreen.toml", "[test]\ncommand = \"cp one.xml out.xml\"\nreport = \"out.xml\"\n")
         .file("one.xml", report);
+    // The clean room has what is committed.
+    story.redgreen("doctor").exits(4).says("it has the last commit, not your uncommitted changes");
+    story.commit("a report");
     finds(&story.redgreen("--json doctor").exits(0), "one test", "note: it runs no test alone");
 }

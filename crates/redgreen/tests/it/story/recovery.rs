@@ -379,7 +379,10 @@ fn what_failed_before_is_not_blamed_on_the_run() {
 #[test]
 fn a_suite_that_cannot_run_is_no_baseline() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
+    // What set-up commands bring is there in the run's worktree only: the tests are first run in it.
+    let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
     story.file("pytest.ini", "[pytest]\naddopts = --no-such-option\n");
+    story.file("redgreen.toml", &format!("{settings}[worktree]\nsetup = [\"true\"]\n"));
     story.commit("a suite that does not run");
     let said = story.redgreen(RUN).exits(4).says("the test suite does not run, so nothing could be judged");
     assert!(said.stdout.lines().last().unwrap().contains("redgreen abort"), "{}", said.stdout);

@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use redgreen_core::agent::{Assignment, Strategy};
 use redgreen_core::brief::TestCase;
 use redgreen_core::model::Usage;
+use redgreen_core::model::price::{Price, Prices};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::policy::Budget;
 use serde_json::{Value, json};
@@ -39,11 +41,17 @@ struct Seen {
     folder: tempfile::TempDir,
 }
 
+/// Dollars for a million tokens of the model that plays here.
+fn priced(input: f64, output: f64, cache: f64) -> Arc<Prices> {
+    let price = Price { input, output, cache_read: Some(cache), cache_write: Some(cache), long: None };
+    Arc::new(Prices::of([("m".to_owned(), price)]))
+}
+
 impl Scene {
     fn new(role: Role) -> Self {
         let visible = Visible::new(&Environment::default(), None, &[]);
         let usual = Settings::new(&File::default(), &Environment::default(), visible).unwrap();
-        let settings = Settings { price: |_, usage| Some(usage.total()), ..usual };
+        let settings = Settings { prices: priced(1.0, 1.0, 1.0), ..usual };
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("calc.py"), "def add(a, b):\n    return a - b\n").unwrap();
         Self { folder, role, answers: VecDeque::new(), settings, allowance: Budget::default(), time: MINUTE }
@@ -275,7 +283,7 @@ fn limits_hold_before_the_request_that_would_cross_them() {
         .play()
         .ends("agent.budget: the next request costs about $0.", 0);
     let mut money = Scene { allowance: budget(None, Some(2_000), None), ..scene() };
-    money.settings.price = |_, usage| Some(usage.output * 200 + usage.input / 10);
+    money.settings.prices = priced(0.1, 200.0, 0.1);
     let money = money.calls(&[fix()]).play();
     assert!(money.file("calc.py").contains("a + b"), "what was edited stays");
     money.ends("agent.budget: what was left of the budget: $0.0021 of $0.0020 are spent", 1);
@@ -283,10 +291,10 @@ fn limits_hold_before_the_request_that_would_cross_them() {
     let played = scene().calls(&[fix()]).calls(&[complete()]).play();
     let first = prompt::tokens(&played.requests[0]);
     let mut cached = Scene { allowance: budget(None, Some(first + 110), None), ..scene() };
-    cached.settings.price = |_, usage| Some(usage.input);
+    cached.settings.prices = priced(1.0, 0.0, 0.0);
     cached.calls(&[fix()]).calls(&[complete()]).play().ends("done", 2);
     let mut unknown = Scene { allowance: budget(None, Some(2_000), None), ..scene() };
-    unknown.settings.price = |_, _| None;
+    unknown.settings.prices = Arc::default();
     unknown.play().ends("agent.unusable: the price of the model \"m\" is not known", 0);
     Scene { allowance: budget(None, None, Some(0)), ..scene() }.play().ends("agent.budget: ", 0);
     Scene { time: Duration::ZERO, ..scene() }.play().ends("agent.timeout: not done after 0.0 s", 0);

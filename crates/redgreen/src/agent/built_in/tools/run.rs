@@ -10,7 +10,7 @@ use redgreen_core::report::{Exit, Report};
 use redgreen_core::tool::{Bash, RunTests, digest};
 
 use super::{Answer, Workbench, bounded};
-use crate::config;
+use crate::config::{self, Provided};
 use crate::failure::Failure;
 use crate::process::{Interrupted, Limits, Program};
 use crate::runner::{self, Fenced, Settings};
@@ -88,12 +88,16 @@ impl Workbench<'_> {
     fn report(&self, selection: &Selection) -> Result<Report> {
         let environment = &self.settings.environment;
         let suite = runner::suite(self.place.root(), &self.settings.test)?;
+        let Provided { variables, secrets, services, .. } = self.settings.test.for_agents()?;
+        let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
         let settings = Settings {
             timeout: self.test_time.min(self.time_left()),
             cargo_target_dir: self.build_folder(),
             virtual_env: environment.virtual_env.clone(),
             path: environment.path.clone(),
-            variables: self.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            variables: variables.into_iter().chain(own).collect(),
+            secrets,
+            services,
         };
         let sandbox = self.sandbox()?;
         let (fence, env) = (self.fence(&sandbox)?, self.known(&sandbox)?);

@@ -1,0 +1,110 @@
+//! Tests that fail in the clean room and pass outside of it, and the setting that would help each.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::Result;
+use redgreen_core::report::Report;
+use redgreen_core::report::room::{self, Help, Known, OnlyThere};
+
+use super::Ground;
+use super::court::Court;
+use crate::config;
+
+/// Nobody's tests need these, though many files name them.
+const COMMON: &[&str] = &[
+    "CI",
+    "COLORTERM",
+    "DISPLAY",
+    "EDITOR",
+    "HOSTNAME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "LS_COLORS",
+    "MAIL",
+    "NO_COLOR",
+    "OLDPWD",
+    "PAGER",
+    "PWD",
+    "SHELL",
+    "SHLVL",
+    "TERM",
+    "TZ",
+    "USER",
+    "VISUAL",
+    "XDG_RUNTIME_DIR",
+    "_",
+];
+/// A shorter name stands in too many texts by chance.
+const NAME_CHARS_MIN: usize = 4;
+/// So many files of the project are searched for the names of variables.
+const FILES_MAX: usize = 2_000;
+const FILE_BYTES_MAX: u64 = 256 << 10;
+
+/// Runs the tests of a tree once more, without a fence and in the user's own environment, and says which of those that
+/// fail in the room pass there.
+pub fn only_there(ground: Ground<'_>, tree: &str, seen: &Report, timeout: Duration) -> Result<Vec<(OnlyThere, Help)>> {
+    let mut court = Court::open(ground, tree, tree, None, timeout)?;
+    let outside = court.run_openly();
+    let found = outside.and_then(|outside| helped(ground, tree, &court, room::only_there(&outside, seen)));
+    court.close()?;
+    found
+}
+
+/// The same where the tests were run outside of the room already.
+pub fn explain(ground: Ground<'_>, tree: &str, outside: &Report, seen: &Report) -> Result<Vec<(OnlyThere, Help)>> {
+    let found = room::only_there(outside, seen);
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let court = Court::open(ground, tree, tree, None, Duration::ZERO)?;
+    let found = helped(ground, tree, &court, found);
+    court.close()?;
+    found
+}
+
+fn helped(ground: Ground<'_>, tree: &str, court: &Court<'_>, found: Vec<OnlyThere>) -> Result<Vec<(OnlyThere, Help)>> {
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let inside: BTreeSet<_> = court.variables().into_iter().collect();
+    let is_news = |name: &str| name.len() >= NAME_CHARS_MIN && !COMMON.contains(&name) && !name.starts_with("REDGREEN");
+    let variables = config::variables(is_news).into_iter().filter(|(name, _)| !inside.contains(name));
+    let variables: Vec<String> = variables.filter_map(|(name, _)| name.into_string().ok()).collect();
+    let files = ground.git.tree_files(tree)?;
+    let text = |path: &str| {
+        let bytes = ground.git.read_file(tree, path).ok().flatten()?;
+        String::from_utf8(bytes).ok()
+    };
+    let mentioned = mentioned(ground, &variables, &files);
+    let provided = ground.file.test.provided()?;
+    let values = provided.variables.iter().map(|(_, value)| value.to_string_lossy().into_owned());
+    let passed = config::variables(|name| mentioned.iter().any(|known| known == name));
+    let values: Vec<String> =
+        values.chain(passed.into_iter().map(|(_, value)| value.to_string_lossy().into_owned())).collect();
+    let is_untracked = |path: &str| {
+        let held = files.iter().any(|file| file.path.starts_with(path));
+        !path.starts_with('/') && !path.contains("..") && !held && ground.checkout.join(path).exists()
+    };
+    let known = Known {
+        variables: &variables,
+        mentioned: &mentioned,
+        values: &values,
+        text: &text,
+        is_untracked: &is_untracked,
+    };
+    Ok(found.into_iter().map(|one| (one.clone(), room::help(&one, &known))).collect())
+}
+
+/// The variables that a file of the project names; read from the checkout, which is quicker than asking git for each.
+fn mentioned(ground: Ground<'_>, variables: &[String], files: &[crate::git::TreeFile]) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for file in files.iter().take(FILES_MAX) {
+        let path = ground.checkout.join(&file.path);
+        let is_small = path.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= FILE_BYTES_MAX);
+        let Some(text) = is_small.then(|| std::fs::read_to_string(&path).ok()).flatten() else { continue };
+        found.extend(variables.iter().filter(|name| room::has_word(&text, name)).cloned());
+    }
+    found.into_iter().collect()
+}

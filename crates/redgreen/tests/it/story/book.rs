@@ -1,0 +1,51 @@
+//! The examples of the book, run as they stand there.
+
+use std::fs;
+use std::path::Path;
+
+use super::Story;
+
+/// The examples by the name of their file: the block after the line that names it.
+fn example(page: &str, name: &str) -> String {
+    let start = format!("`{name}`");
+    let rest = page.split("\n\n").skip_while(|part| !part.starts_with(&start)).skip(1).collect::<Vec<_>>().join("\n\n");
+    let block = rest.strip_prefix("```").unwrap_or_else(|| panic!("no block behind {name}"));
+    let (_, block) = block.split_once('\n').unwrap();
+    block.split("\n```").next().unwrap().to_owned() + "\n"
+}
+
+fn page() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/examples.md");
+    fs::read_to_string(path).unwrap()
+}
+
+/// From the file to the merge, with the very commands that the page names.
+#[track_caller]
+fn runs(file: &str, turns: &str, command: &str, left: &str) {
+    let page = page();
+    assert!(page.contains(&format!("{command}\nredgreen approve\n")), "{command}");
+    let story = Story::new();
+    story.file(file, &example(&page, file)).file(turns, &example(&page, turns)).commit("the files of the book");
+    story.redgreen(command.strip_prefix("redgreen ").unwrap()).exits(3);
+    story.redgreen("approve").exits(0);
+    assert!(story.root.join(left).is_file(), "{left} is merged");
+    story.redgreen("test").exits(0);
+}
+
+#[test]
+fn fault_17_the_specification_of_the_book_runs_from_file_to_merge() {
+    let command = "redgreen run --spec spec.yaml --script spec-turns.toml";
+    runs("spec.yaml", "spec-turns.toml", command, "till.py");
+}
+
+#[test]
+fn fault_17_the_task_of_the_book_runs_from_file_to_merge() {
+    let command = "redgreen run --task task.json --script task-turns.toml";
+    runs("task.json", "task-turns.toml", command, "temperature.py");
+}
+
+#[test]
+fn fault_17_the_design_of_the_book_runs_from_file_to_merge() {
+    let command = "redgreen run --issue 87 --lld design.md --script design-turns.toml";
+    runs("design.md", "design-turns.toml", command, "words.py");
+}

@@ -1,0 +1,352 @@
+//! Projects as people have them: older runners, tests that need variables and services, suites that do not load. Doctor and
+//! run say the same of each, test by test.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::{fs, thread};
+
+use serde_json::Value;
+
+use super::{Said, Story};
+use crate::runner::{is_installed, versions};
+
+const SECRET: &str = "postgres://ada:pa55word@localhost/shop";
+
+/// What doctor saw in a check of this name.
+#[track_caller]
+fn saw(said: &Said, name: &str) -> String {
+    let answer = said.json();
+    let checks = answer["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["name"] == name);
+    let found = found.unwrap_or_else(|| panic!("no check {name}: {answer:#}"));
+    format!("{}: {}", found["finding"].as_str().unwrap(), found["saw"].as_str().unwrap())
+}
+
+/// What each test showed at the start of the only run.
+fn baseline(story: &Story) -> BTreeMap<String, String> {
+    let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap();
+    let run = runs.map(|run| run.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let text = fs::read_to_string(run.join("reports/001-baseline.json")).unwrap();
+    statuses(&serde_json::from_str(&text).unwrap())
+}
+
+fn statuses(report: &Value) -> BTreeMap<String, String> {
+    let tests = report["tests"].as_array().unwrap().iter();
+    tests.map(|test| (test["id"].as_str().unwrap().to_owned(), test["status"].as_str().unwrap().to_owned())).collect()
+}
+
+/// Nothing of a run is there: no branch, no worktree, no folder.
+#[track_caller]
+fn nothing_is_made(story: &Story) {
+    assert_eq!(story.git("for-each-ref refs/heads/redgreen refs/redgreen"), "");
+    assert_eq!(story.git("worktree list").lines().count(), 1);
+    let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).map_or(0, Iterator::count);
+    assert_eq!(runs, 0, "no run folder");
+}
+
+/// A turn that plans nothing: the run begins, measures, and is over soon.
+const IDLE: &str = "[[plan]]\nfail = { kind = \"unusable\" }\n";
+
+/// Doctor's room, `redgreen test` and a run's start show the same tests with the same ends.
+#[track_caller]
+fn agree(story: &Story, passed: usize) {
+    let tested = story.redgreen("test --json").json();
+    let outside = statuses(&tested["report"]);
+    let doctor = story.redgreen("--json doctor").exits(0);
+    let expected = format!("good: {passed} passed, 0 failed, 0 skipped; nothing fails that passes in your checkout");
+    assert_eq!(saw(&doctor, "room"), expected);
+    assert!(saw(&doctor, "suite").starts_with(&format!("good: green: {passed} passed")), "{}", saw(&doctor, "suite"));
+    story.script("idle.toml", IDLE);
+    story.redgreen("run --max-retries 0 --script @idle.toml anything");
+    assert_eq!(baseline(story), outside, "the run's start and your checkout");
+    assert_eq!(outside.len(), passed);
+}
+
+/// An installed version of a runner, linked into the story; `None`, and said so, where it is not there.
+fn with_version(version: &str) -> Option<Story> {
+    let modules = versions().join(version).join("node_modules");
+    if !is_installed("node") || !modules.is_dir() {
+        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
+        {
+            eprintln!("SKIPPED: no {version} in {}: run scripts/test, which installs it", versions().display());
+        }
+        return None;
+    }
+    let story = Story::new();
+    fs::remove_file(story.root.join("pytest.ini")).unwrap();
+    symlink(modules, story.root.join("node_modules")).unwrap();
+    story.file(".gitignore", "node_modules\n");
+    Some(story)
+}
+
+fn typescript(version: &str) {
+    let Some(story) = with_version(version) else { return };
+    story
+        .file("package.json", "{\"type\": \"module\", \"devDependencies\": {\"vitest\": \"*\"}}\n")
+        .file("src/calc.ts", "export const add = (a: number, b: number): number => a + b\n")
+        .file(
+            "test/calc.test.ts",
+            "import { describe, expect, test } from 'vitest'\nimport { add } from '../src/calc'\n\
+             test('adds', () => expect(add(1, 2)).toBe(3))\n\
+             describe('of zero', () => { test('is the other', () => expect(add(0, 2)).toBe(2)) })\n",
+        );
+    story.commit("a project in TypeScript");
+    agree(&story, 2);
+}
+
+#[test]
+fn fault_10_vitest_1_is_understood() {
+    typescript("vitest-1");
+}
+
+#[test]
+fn fault_10_vitest_2_is_understood() {
+    typescript("vitest-2");
+}
+
+#[test]
+fn fault_10_vitest_4_is_understood() {
+    typescript("vitest-4");
+}
+
+#[test]
+fn fault_10_a_fresh_python_project_with_pytest_7_is_understood() {
+    let python = versions().join("pytest-7");
+    if !python.is_dir() {
+        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
+        {
+            eprintln!("SKIPPED: no pytest 7 in {}: run scripts/test, which installs it", versions().display());
+        }
+        return;
+    }
+    let path = format!("{}/bin:/usr/local/bin:/usr/bin:/bin", python.display());
+    let story = Story::new().env("VIRTUAL_ENV", &python.display().to_string()).env("PATH", &path);
+    story.file("calc.py", "def add(a, b):\n    return a + b\n").file(
+        "test_calc.py",
+        "import pytest\nfrom calc import add\n@pytest.mark.parametrize('n', [1, 2])\ndef test_adds(n):\n    \
+         assert add(n, 0) == n\n",
+    );
+    story.commit("a project in Python");
+    agree(&story, 2);
+}
+
+#[test]
+fn doctor_and_run_agree_in_a_fresh_rust_project() {
+    if !is_installed("cargo") {
+        return;
+    }
+    let story = Story::new();
+    fs::remove_file(story.root.join("pytest.ini")).unwrap();
+    story
+        .file("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .file(".gitignore", "target/\nCargo.lock\n")
+        .file("src/lib.rs", "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n")
+        .file("tests/calc.rs", "#[test]\nfn adds() {\n    assert_eq!(calc::add(1, 2), 3);\n}\n");
+    story.commit("a project in Rust");
+    agree(&story, 1);
+}
+
+#[test]
+fn doctor_and_run_agree_in_a_fresh_go_project() {
+    if !is_installed("go") {
+        return;
+    }
+    let story = Story::new();
+    fs::remove_file(story.root.join("pytest.ini")).unwrap();
+    story
+        .file("go.mod", "module calc\n\ngo 1.18\n")
+        .file("calc.go", "package calc\n\nfunc Add(a, b int) int { return a + b }\n")
+        .file(
+            "calc_test.go",
+            "package calc\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n",
+        );
+    story.commit("a project in Go");
+    agree(&story, 1);
+}
+
+const NEEDS_A_VARIABLE: &str = "import os\ndef test_plain():\n    pass\ndef test_shop():\n    \
+    assert os.environ['DATABASE_URL'].startswith('postgres:')\n";
+
+#[test]
+fn fault_11_a_test_that_needs_a_variable_is_named_with_the_setting_that_helps() {
+    let story = Story::new().env("DATABASE_URL", SECRET);
+    story.file("test_shop.py", NEEDS_A_VARIABLE).commit("tests");
+    let help = "fails only in the clean room: test_shop.py::test_shop; would help: test.env-pass = [\"DATABASE_URL\"]";
+    let doctor = story.redgreen("--json doctor").exits(0);
+    assert!(saw(&doctor, "suite").starts_with("good: green: 2 passed"));
+    assert_eq!(saw(&doctor, "room"), format!("note: 1 passed, 1 failed, 0 skipped\n{help}"));
+    story.script("idle.toml", IDLE);
+    story.redgreen("run --max-retries 0 --script @idle.toml anything").says(help);
+
+    story.file("redgreen.toml", "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\n").commit("settings");
+    let story = renewed(story);
+    agree(&story, 2);
+    story.file("redgreen.toml", "backoff = 0.0\n[test.env]\nDATABASE_URL = \"postgres://test\"\n").commit("settings");
+    agree(&renewed(story), 2);
+}
+
+/// The same story without its runs.
+fn renewed(story: Story) -> Story {
+    story.redgreen("abort");
+    fs::remove_dir_all(story.root.join(".git/redgreen")).ok();
+    story
+}
+
+#[test]
+fn fault_11_a_passed_value_is_in_no_report_and_known_to_no_agent() {
+    let story = Story::new().env("DATABASE_URL", SECRET);
+    story.file("redgreen.toml", "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\n");
+    story.file(
+        "test_shop.py",
+        "import os\ndef test_shop():\n    assert os.environ['DATABASE_URL'] == 'x', os.environ\n",
+    );
+    story.commit("a test that tells everything");
+    story.redgreen("run --max-retries 0 --agent looker anything");
+    let said = story.redgreen("test --json");
+    for text in [&said.stdout, &said.stderr] {
+        assert!(!text.contains("pa55word"), "{text}");
+    }
+    assert!(said.stdout.contains("[redacted]"), "{}", said.stdout);
+    let mut waiting = vec![story.root.join(".git/redgreen"), story.place("home")];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.is_symlink() {
+                waiting.push(path);
+            } else {
+                let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
+                assert!(!text.contains("pa55word"), "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn fault_11_what_was_seen_under_other_settings_is_not_remembered() {
+    let story = Story::new();
+    story
+        .file("test_shop.py", NEEDS_A_VARIABLE)
+        .file("redgreen.toml", "backoff = 0.0\n[test.env]\nDATABASE_URL = \"no\"\n");
+    let base = story.commit("tests");
+    story.script("idle.toml", IDLE);
+    story.redgreen("run --max-retries 0 --script @idle.toml anything");
+    assert_eq!(baseline(&story)["test_shop.py::test_shop"], "failed");
+    story.file("redgreen.toml", "backoff = 0.0\n[test.env]\nDATABASE_URL = \"postgres://yes\"\n");
+    story.file("shop.py", "PRICE = 1\n");
+    story.git("add shop.py");
+    story.git("commit -q -m code");
+    let said = story.redgreen(&format!("judge refactor --base {base} --json"));
+    assert_eq!(said.json()["counts"]["failed"], 0, "{}", said.stdout);
+}
+
+/// Answers every line with `pong`, on a port of its own.
+fn server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut asked = [0; 4];
+            if stream.read_exact(&mut asked).is_ok() {
+                stream.write_all(b"pong").ok();
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn fault_11_a_test_that_needs_a_service_reaches_it_when_the_settings_say_so() {
+    let port = server();
+    let story = Story::new().env("DATABASE_URL", "postgres://ada@localhost/shop");
+    story.file(
+        "test_shop.py",
+        &format!(
+            "import os, socket\n\ndef test_shop():\n    assert os.environ['DATABASE_URL']\n    \
+             with socket.create_connection((\"127.0.0.1\", {port}), timeout=5) as c:\n        \
+             c.sendall(b'ping')\n        assert c.recv(4) == b'pong'\n"
+        ),
+    );
+    story.file("redgreen.toml", "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\n").commit("tests");
+    let doctor = story.redgreen("--json doctor").exits(0);
+    let help = format!("would help: test.services = [\"{port}\"]");
+    // Behind Landlock alone there is one loopback for all.
+    let has_own_loopback = saw(&doctor, "room").starts_with("note");
+    assert!(!has_own_loopback || saw(&doctor, "room").contains(&help), "{}", saw(&doctor, "room"));
+
+    let settings = format!("backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\nservices = [\"localhost:{port}\"]\n");
+    story.file("redgreen.toml", &settings).commit("settings");
+    agree(&story, 1);
+}
+
+#[test]
+fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is_made() {
+    let story = Story::new();
+    story
+        .file("test_a.py", "def test_a():\n    pass\n")
+        .file("conftest.py", "raise RuntimeError('no database here')\n");
+    story.commit("a suite that does not load");
+    let said = story.redgreen("run --script @idle.toml anything");
+    said.exits(2).says("idle.toml");
+    story.script("idle.toml", IDLE);
+    let said = story.redgreen("run --script @idle.toml anything").exits(4).says("RuntimeError: no database here");
+    said.says("redgreen doctor");
+    nothing_is_made(&story);
+    story.redgreen("doctor").exits(4).says("RuntimeError: no database here");
+}
+
+#[test]
+fn fault_13_a_command_that_fails_before_any_work_is_told_in_its_own_words() {
+    let story = Story::new();
+    story.file("Makefile", "check:\n\t@echo building\n\t@echo 'shop.c:3: error: no such column' >&2; exit 3\n");
+    story.file("redgreen.toml", "backoff = 0.0\n[test]\ncommand = \"make check\"\n").commit("a check that fails");
+    story.script("idle.toml", IDLE);
+    let said = story.redgreen("run --script @idle.toml anything").exits(4);
+    said.says("shop.c:3: error: no such column").says("exit code is all there is to see");
+    nothing_is_made(&story);
+    story.redgreen("doctor").exits(4).says("shop.c:3: error: no such column");
+}
+
+#[test]
+fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_before_anything_is_made() {
+    let story = Story::new();
+    fs::remove_file(story.root.join("pytest.ini")).unwrap();
+    story.file("package.json", "{\"devDependencies\": {\"vitest\": \"*\"}}\n").commit("a project without packages");
+    story.script("idle.toml", IDLE);
+    story.redgreen("run --script @idle.toml anything").exits(4).says("vitest is not installed").says("npm install");
+    nothing_is_made(&story);
+
+    let story = Story::new();
+    story.file("test_a.py", "def test_a():\n    pass\n").commit("tests");
+    let bin: PathBuf = story.place("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(bin.join("codex"), "#!/bin/sh\necho codex-cli 9.9\n").unwrap();
+    fs::set_permissions(bin.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
+    let python = crate::runner::venv();
+    let path = format!("{}:{}/bin:/usr/bin:/bin", bin.display(), python.display());
+    let story = story.env("PATH", &path);
+    let said = story.redgreen("run --agent codex anything").exits(4);
+    said.says("codex").says("logged in").says("codex login");
+    nothing_is_made(&story);
+}
+
+#[test]
+fn fault_12_a_budget_in_dollars_is_kept_with_the_usual_model_and_with_prices_of_ones_own() {
+    let run = |story: &Story, more: &str| story.redgreen(&format!("run {more} --budget-usd 0.000001 anything"));
+    let story = Story::new().env("ANTHROPIC_API_KEY", "sk-ant-test").env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let said = run(&story, "").says("built-in (claude-opus-4-5-20251101");
+    said.says("the next request costs about $0.");
+
+    let story = Story::new();
+    let server = "backoff = 0.0\n[model]\nbase-url = \"http://127.0.0.1:9/v1\"\n";
+    // A server of one's own costs what nobody knows, whatever it calls its models.
+    story.file("redgreen.toml", server).commit("settings");
+    run(&story, "--model claude-opus-4-5-20251101").says("is not known, so that a budget in dollars cannot be kept");
+    let story = renewed(story);
+    let prices = "[model.prices.\"claude-opus-4-5-20251101\"]\ninput = 1.0\noutput = 2.0\n";
+    story.file("redgreen.toml", &format!("{server}{prices}")).commit("prices");
+    run(&story, "--model claude-opus-4-5-20251101").says("the next request costs about $0.");
+}
