@@ -23,6 +23,7 @@ pub mod handoff;
 pub mod hearing;
 pub mod judge;
 pub mod model;
+pub mod names;
 pub mod orders;
 pub mod phase;
 pub mod policy;

@@ -5,6 +5,7 @@
 mod batching;
 mod judging;
 mod landing;
+mod origin;
 mod outfitting;
 mod refs;
 mod stale;
@@ -123,6 +124,7 @@ impl<'a> Engine<'a> {
         // Last of all, so that a run that was killed before it was left is still found.
         if self.state.is_over() {
             self.project.store.close(&self.folder)?;
+            self.project.forget_run(&self.folder.id);
         }
         self.state.left.clone().context("the engine stopped without a reason")
     }

@@ -4,6 +4,7 @@
 //! Nothing here changes the user's checkout, index, branches or configuration, except `Git::merge`, which is asked to.
 
 mod call;
+mod commands;
 mod commit;
 mod diff;
 mod ignores;

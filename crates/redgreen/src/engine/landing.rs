@@ -8,6 +8,7 @@ use redgreen_core::agent::Trouble;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::event::{Event, Outcome};
 use redgreen_core::judge::{self, Evidence};
+use redgreen_core::names::{Branch, Oid, SalvageName};
 use redgreen_core::phase::Phase;
 use redgreen_core::verdict::Decision;
 
@@ -27,7 +28,7 @@ impl Engine<'_> {
             self.tidy_up(&head.commit)?;
             return Ok(Event::Merged { commit });
         }
-        let Some(tip) = git.read_ref(&format!("refs/heads/{target}"))? else {
+        let Some(tip) = git.read_ref(&target.full_ref())? else {
             return Ok(blocked("merge.target_gone", format!("the branch {target} is gone")));
         };
         if tip != self.state.run.base.commit
@@ -76,7 +77,7 @@ impl Engine<'_> {
     /// Removes the worktree; work that is not accepted yet is kept under a ref until the run goes on.
     pub(super) fn leave(&mut self, outcome: &Outcome) -> Result<Event> {
         let worktree = self.worktree();
-        let expected = self.state.expected_tree().to_owned();
+        let expected = self.state.expected_tree().clone();
         if self.is_ready(&worktree)? {
             self.salvage_unless(&worktree, "interrupted", &[&expected, &self.state.progress.head.tree])?;
         }
@@ -86,16 +87,16 @@ impl Engine<'_> {
     }
 
     /// Takes the run back to a commit it stood at; what came after stays under a salvage ref.
-    pub fn roll_back(&mut self, to: &str) -> Result<Outcome> {
+    pub fn roll_back(&mut self, to: &Oid) -> Result<Outcome> {
         self.intend("rollback")?;
         let git = &self.project.git;
         let head = self.state.progress.head.clone();
         let mut salvage = self.salvage_kept_work("rolled-back")?;
-        if head.commit != to {
+        if head.commit != *to {
             salvage = Some(git.salvage(&self.folder.id, "rolled-back", &head.tree, &head.commit)?);
             let branch = self.branch_ref();
             let edit = RefEdit::Update { name: &branch, new: to, old: &head.commit };
-            if git.edit_refs(&[edit])? == Swap::Moved && git.read_ref(&branch)?.as_deref() != Some(to) {
+            if git.edit_refs(&[edit])? == Swap::Moved && git.read_ref(&branch)?.as_ref() != Some(to) {
                 return Err(Failure::environment(format!(
                     "the branch {} was moved by someone else",
                     self.state.run.branch
@@ -104,7 +105,7 @@ impl Engine<'_> {
                 .into());
             }
         }
-        self.record(&Event::RolledBack { to: to.to_owned(), salvage })?;
+        self.record(&Event::RolledBack { to: to.clone(), salvage })?;
         self.intend("leave")?;
         let left = self.leave(&Outcome::Interrupted)?;
         self.record(&left)?;
@@ -112,7 +113,7 @@ impl Engine<'_> {
     }
 
     /// Work that is not accepted, and was kept when the run was left, gets a ref that outlives the run.
-    fn salvage_kept_work(&self, why: &str) -> Result<Option<String>> {
+    fn salvage_kept_work(&self, why: &str) -> Result<Option<SalvageName>> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
         let Some(kept) = git.read_ref(&self.work_ref())? else { return Ok(None) };
@@ -123,10 +124,10 @@ impl Engine<'_> {
         git.salvage(&self.folder.id, why, &tree, &head.commit).map(Some)
     }
 
-    fn keep_work(&self, tree: &str) -> Result<()> {
+    fn keep_work(&self, tree: &Oid) -> Result<()> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
-        if tree == head.tree {
+        if *tree == head.tree {
             return Ok(());
         }
         let commit =
@@ -144,7 +145,7 @@ impl Engine<'_> {
     }
 
     /// Tests what a merge with the moved branch would give; says why it may not be made.
-    fn test_merged(&mut self, target: &str, tip: &str) -> Result<Option<Trouble>> {
+    fn test_merged(&mut self, target: &Branch, tip: &Oid) -> Result<Option<Trouble>> {
         let head = self.state.progress.head.clone();
         let tree = match self.project.git.merged_tree(tip, &head.commit)? {
             Ok(tree) => tree,
@@ -160,7 +161,7 @@ impl Engine<'_> {
         let before = self.accepted_report()?;
         self.remove_worktree(&self.worktree())?;
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.
-        let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
+        let merged = ChangedPath { path: target.to_string(), kind: Kind::Modified, class: Class::Implementation };
         let change = Change { paths: vec![merged] };
         let verdict =
             judge::judge(Phase::Refactor, Evidence { change: &change, before: &before, after: &report, targets: &[] });
@@ -170,13 +171,30 @@ impl Engine<'_> {
         }))
     }
 
+    /// Salvages a commit that no ref would have any more once `going` are deleted.
+    fn keep_before_deletion(&self, going: &[&str], commit: &Oid) -> Result<()> {
+        let git = &self.project.git;
+        if git.refs_containing(commit)?.iter().any(|name| !going.contains(&name.as_str())) {
+            return Ok(());
+        }
+        let tree = git.tree_of(commit)?;
+        // Of unaccepted work only the files count, and those may have been accepted or salvaged since.
+        let head = &self.state.progress.head;
+        let accepted = || self.state.trail.iter().any(|waypoint| waypoint.progress.head.tree == tree);
+        if head.commit != *commit && (accepted() || git.is_salvaged(&self.folder.id, &tree)?) {
+            return Ok(());
+        }
+        git.salvage(&self.folder.id, "deleted", &tree, commit).map(drop)
+    }
+
     /// Takes the run's own refs away, now that their commits are kept elsewhere.
-    fn tidy_up(&self, head: &str) -> Result<()> {
+    fn tidy_up(&self, head: &Oid) -> Result<()> {
         let git = &self.project.git;
         let (branch, work) = (self.branch_ref(), self.work_ref());
         for (name, value) in git.read_refs(&[&branch, &work])? {
             // A branch that someone else moved holds more than the run put there, and stays.
-            if name == work || value == head {
+            if name == work || value == *head {
+                self.keep_before_deletion(&[&branch, &work], &value)?;
                 match git.edit_refs(&[RefEdit::Delete { name: &name, old: &value }])? {
                     Swap::Done | Swap::Moved => {}
                 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use redgreen_core::names::{Branch, Oid};
 use redgreen_core::report::Exit;
 
 use super::Git;
@@ -25,9 +26,9 @@ const WORDS_BYTES_MAX: usize = 64 << 10;
 #[derive(Clone, Copy, Debug)]
 pub struct MergeRequest<'a> {
     /// The short name of the user's branch.
-    pub target: &'a str,
+    pub target: &'a Branch,
     /// The full id of the commit to bring in.
-    pub source: &'a str,
+    pub source: &'a Oid,
     pub message: &'a str,
     /// Where a checkout is made, and removed, if the branch is checked out nowhere.
     pub scratch: &'a Path,
@@ -37,7 +38,7 @@ pub struct MergeRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
     Merged {
-        commit: String,
+        commit: Oid,
     },
     AlreadyMerged,
     Conflicts {
@@ -53,7 +54,7 @@ pub enum Merge {
 impl Git {
     pub fn merge(&self, request: MergeRequest<'_>, stop: &Stop) -> Result<Merge> {
         let MergeRequest { target, source, scratch, .. } = request;
-        let Some(before) = self.read_ref(&format!("refs/heads/{target}"))? else {
+        let Some(before) = self.read_ref(&target.full_ref())? else {
             return Err(Failure::environment(format!("there is no branch {target}")).next("git branch --list").into());
         };
         if self.contains(&before, source)? {
@@ -79,7 +80,7 @@ impl Git {
     }
 
     /// The tree that a merge would give, or the paths in conflict. Nothing is touched. One process.
-    pub fn merged_tree(&self, target: &str, source: &str) -> Result<Result<String, Vec<String>>> {
+    pub fn merged_tree(&self, target: &str, source: &str) -> Result<Result<Oid, Vec<String>>> {
         let act = format!("try to merge {source} into {target}");
         let asked = self
             .call(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", target, source])
@@ -88,7 +89,10 @@ impl Git {
         let text = asked.stdout_text();
         let mut fields = text.split('\0').filter(|field| !field.is_empty()).map(str::to_owned);
         match asked.exit {
-            Exit::Code(0) => Ok(Ok(fields.next().with_context(|| format!("{act}: git gave no tree"))?)),
+            Exit::Code(0) => {
+                let tree = fields.next().with_context(|| format!("{act}: git gave no tree"))?;
+                Ok(Ok(Oid::parse(&tree).context(act)?))
+            }
             Exit::Code(1) => Ok(Err(fields.skip(1).collect())),
             _ => Err(refused(&act, &asked)),
         }
@@ -107,7 +111,7 @@ impl Git {
     fn merge_at(
         &self,
         landing: &Landing,
-        [before, merged]: [&str; 2],
+        [before, merged]: [&Oid; 2],
         request: MergeRequest<'_>,
         stop: &Stop,
     ) -> Result<Merge> {
@@ -139,15 +143,15 @@ impl Git {
                 "--no-stat",
                 "-m",
                 message,
-                source,
+                source.as_str(),
             ])
             .wall(MERGE_MAX)
             .bytes_max(WORDS_BYTES_MAX)
             .stop(stop)
             .output(&act);
-        let after = self.read_ref(&format!("refs/heads/{target}"))?.unwrap_or_default();
+        let after = self.read_ref(&target.full_ref())?.unwrap_or_default();
         // Whatever git's exit code says about a hook that ran afterwards, a branch that moved to a merge of ours has it.
-        if after != before && self.contains(&after, source)? {
+        if after != *before && self.contains(&after, source)? {
             return Ok(Merge::Merged { commit: after });
         }
         self.take_back(landing, &probe, source, &theirs).with_context(|| format!("{act}: it did not end well"))?;

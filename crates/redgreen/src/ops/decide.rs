@@ -24,6 +24,11 @@ pub fn abort(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Res
 
 fn decide(project: &Project, run: Option<&str>, decision: Decision, observe: Observer<'_>) -> Result<Stopped> {
     let folder = pick(project, run)?;
+    let verb = match decision {
+        Decision::Approve => "approve",
+        Decision::Abort => "abort",
+    };
+    project.check_run(&folder.id, &format!("{verb} {}", folder.id))?;
     let kill_at = kill_at(project)?;
     project.clear_stale(Some(&folder));
     let (journal, state) = Journal::open(&folder, kill_at)?;

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use redgreen_core::handoff::Handoff;
+use redgreen_core::names::Oid;
 use serde::Serialize;
 
 use super::notes;
@@ -20,7 +21,7 @@ pub struct History {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    pub commit: String,
+    pub commit: Oid,
     pub subject: String,
     /// Seconds since 1970.
     pub date: i64,
@@ -32,7 +33,7 @@ pub fn history(project: &Project, limit: usize) -> Result<History> {
     notes::check(project)?;
     let mut starts = vec!["HEAD".to_owned()];
     for folder in project.store.open()? {
-        starts.extend(journal::read(&folder)?.0.map(|state| state.progress.head.commit));
+        starts.extend(journal::read(&folder)?.0.map(|state| state.progress.head.commit.to_string()));
     }
     let starts: Vec<&str> = starts.iter().map(String::as_str).collect();
     let found = project.git.notes().recent(limit.saturating_add(1), &starts)?;

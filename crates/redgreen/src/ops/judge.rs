@@ -144,8 +144,8 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     Ok(Judgement {
         version: 1,
         phase: question.phase,
-        base,
-        head,
+        base: base.to_string(),
+        head: head.to_string(),
         verdict: verdict.decision,
         side: verdict.first().map_or(Side::Nobody, |reason| reason.code.side()),
         reasons: verdict.reasons.iter().map(told).collect(),

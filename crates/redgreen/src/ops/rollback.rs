@@ -23,6 +23,7 @@ pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Resul
     })?;
     let handoff = notes::readable(&id, &text)?;
     let folder = project.store.find(&handoff.run.id)?;
+    project.check_run(&folder.id, &format!("rollback {id}"))?;
     let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
     let state = state.context("the run's journal is empty")?;
     if state.is_over() {

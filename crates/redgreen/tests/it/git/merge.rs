@@ -6,12 +6,14 @@ use std::path::Path;
 use redgreen::git::{Git, Merge, MergeRequest, Settled};
 use redgreen::process::Stop;
 
-use super::repo::{Repo, run, shell, told, try_run, write};
+use redgreen_core::names::Oid;
+
+use super::repo::{Repo, branch, oid, run, shell, told, try_run, write};
 
 struct Bench {
     repo: Repo,
     git: Git,
-    source: String,
+    source: Oid,
 }
 
 impl Bench {
@@ -20,6 +22,7 @@ impl Bench {
         let repo = Repo::new();
         repo.git("checkout -q -b source");
         let source = repo.file("src/lib.txt", "better\n").file("new.txt", "new\n").commit("source");
+        let source = oid(&source);
         repo.git("checkout -q main");
         repo.file("b.txt", "b\n").commit("second");
         let git = repo.open();
@@ -32,15 +35,19 @@ impl Bench {
 
     fn merge_into(&self, target: &str) -> Merge {
         let scratch = self.repo.place("scratch");
-        let request =
-            MergeRequest { target, source: &self.source, message: "merge it\n\nwith a body", scratch: &scratch };
+        let request = MergeRequest {
+            target: &branch(target),
+            source: &self.source,
+            message: "merge it\n\nwith a body",
+            scratch: &scratch,
+        };
         let merged = self.git.merge(request, &Stop::default()).unwrap();
         assert!(!scratch.exists() || fs::read_dir(&scratch).unwrap().next().is_none());
         merged
     }
 
     fn settle(&self) -> Settled {
-        self.git.settle_merge("main", &self.source, &self.repo.place("scratch")).unwrap()
+        self.git.settle_merge(&branch("main"), &self.source, &self.repo.place("scratch")).unwrap()
     }
 
     /// The merge is blocked by `culprit`, says `words`, and left no trace.
@@ -194,7 +201,8 @@ fn a_branch_that_is_checked_out_nowhere_is_merged_out_of_sight() {
 #[test]
 fn a_branch_that_is_not_there_is_an_error() {
     let bench = Bench::new();
-    let request = MergeRequest { target: "nope", source: &bench.source, message: "x", scratch: Path::new("/nowhere") };
+    let request =
+        MergeRequest { target: &branch("nope"), source: &bench.source, message: "x", scratch: Path::new("/nowhere") };
     let error = bench.git.merge(request, &Stop::default()).err().unwrap();
     assert_eq!(error.to_string(), "there is no branch nope");
 }
@@ -227,7 +235,7 @@ fn a_merge_that_cannot_write_a_file_leaves_everything_as_it_was() {
     bench.repo.git("checkout -q source");
     bench.repo.file(".gitattributes", "zz filter=no\n").file("same.txt", "same\n").file("zz", "z\n").commit("more");
     bench.repo.git("checkout -q main");
-    let bench = Bench { source: bench.repo.git("rev-parse source"), ..bench };
+    let bench = Bench { source: oid(&bench.repo.git("rev-parse source")), ..bench };
     // One file of the user's is by chance what the merge would write.
     bench.repo.file("b.txt", "dirty\n").file("same.txt", "same\n");
     bench.repo.git("config filter.no.smudge false");
@@ -244,14 +252,14 @@ fn a_merge_killed_among_its_files_is_taken_back() {
     fs::remove_file(bench.repo.root.join("a.txt")).unwrap();
     bench.repo.file(".gitattributes", "zz filter=deadly\n").file("zz", "z\n").commit("more");
     bench.repo.git("checkout -q main");
-    let bench = Bench { source: bench.repo.git("rev-parse source"), ..bench };
+    let bench = Bench { source: oid(&bench.repo.git("rev-parse source")), ..bench };
     bench.repo.file("b.txt", "dirty\n").file("untracked.txt", "mine\n");
     let before = bench.repo.everything();
     run(&bench.repo.root, &["config", "filter.deadly.smudge", "kill -9 $PPID"]);
     try_run(&bench.repo.root, &["merge", "--no-ff", "-m", "x", &bench.source]);
     bench.repo.git("config --remove-section filter.deadly");
     assert_ne!(bench.repo.everything(), before);
-    let (what, next) = told(bench.git.settle_merge("main", &bench.source, &bench.repo.place("scratch")));
+    let (what, next) = told(bench.git.settle_merge(&branch("main"), &bench.source, &bench.repo.place("scratch")));
     assert!(what.contains("half-way") && next.contains("index.lock"), "{what}, {next}");
     fs::remove_file(bench.repo.root.join(".git/index.lock")).unwrap();
     assert_eq!(bench.settle(), Settled::TakenBack);
@@ -268,7 +276,7 @@ fn a_checkout_that_a_crash_left_is_cleared_away() {
     fs::create_dir(&scratch).unwrap();
     run(&bench.repo.root, &["worktree", "add", "-q", left.to_str().unwrap(), "release"]);
     shell(&left, "echo half >src/lib.txt");
-    let settled = bench.git.settle_merge("release", &bench.source, &scratch).unwrap();
+    let settled = bench.git.settle_merge(&branch("release"), &bench.source, &scratch).unwrap();
     assert_eq!((settled, left.exists()), (Settled::TakenBack, false));
     let merged = bench.merge_into("release");
     bench.check_merged(merged, "release", None);
@@ -292,7 +300,7 @@ fn sparse_with(top: &[(&str, &str)]) -> Bench {
     }
     bench.repo.file("src/more.txt", "more\n").commit("more");
     bench.repo.git("checkout -q main");
-    let bench = Bench { source: bench.repo.git("rev-parse source"), ..bench };
+    let bench = Bench { source: oid(&bench.repo.git("rev-parse source")), ..bench };
     bench.repo.git("sparse-checkout set --cone");
     bench.repo.file("b.txt", "dirty\n").file("untracked.txt", "mine\n");
     assert!(!bench.repo.root.join("src").exists());
