@@ -6,6 +6,7 @@ mod agents;
 mod book;
 mod git;
 mod honest;
+mod hostile;
 mod kata;
 mod model;
 mod room;
