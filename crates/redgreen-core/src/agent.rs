@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::brief::{Brief, TestCase};
+use crate::names::SessionId;
 use crate::phase::{Phase, Role};
 
 /// One turn's orders, complete: the agent has no memory of earlier turns.
@@ -51,11 +52,11 @@ pub enum Strategy {
     #[default]
     New,
     /// Goes on with this one.
-    Resume { session: String },
+    Resume { session: SessionId },
     /// Goes on with a copy of this one, which stays as it was.
-    Fork { session: String },
+    Fork { session: SessionId },
     /// Goes on with a copy of the first; the others' outcome is in the files.
-    MergeFork { sessions: Vec<String> },
+    MergeFork { sessions: Vec<SessionId> },
 }
 
 impl Strategy {
@@ -63,8 +64,8 @@ impl Strategy {
     pub fn parent(&self) -> Option<(&str, bool)> {
         match self {
             Strategy::New => None,
-            Strategy::Resume { session } => Some((session, false)),
-            Strategy::Fork { session } => Some((session, true)),
+            Strategy::Resume { session } => Some((session.as_str(), false)),
+            Strategy::Fork { session } => Some((session.as_str(), true)),
             Strategy::MergeFork { sessions } => sessions.first().map(|session| (session.as_str(), true)),
         }
     }

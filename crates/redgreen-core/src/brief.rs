@@ -14,6 +14,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
+use crate::names::SessionId;
 use crate::phase::Role;
 
 pub use node::Fault;
@@ -173,7 +174,7 @@ pub struct Execution {
     pub resume_from: Vec<String>,
     /// The agents' own names for the conversations of those sessions, where a run of ours had them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub known: BTreeMap<String, BTreeMap<Role, String>>,
+    pub known: BTreeMap<String, BTreeMap<Role, SessionId>>,
 }
 
 impl Execution {
@@ -182,10 +183,11 @@ impl Execution {
     pub fn session(&self, role: Role) -> agent::Strategy {
         let conversation = |id: &String| match self.known.get(id) {
             Some(roles) => roles.get(&role).cloned(),
-            None => Some(id.clone()),
+            // One that could be taken for an option is none to go on from.
+            None => SessionId::parse(id).ok(),
         };
-        let mut sessions: Vec<String> = self.resume_from.iter().filter_map(conversation).collect();
-        let first = sessions.first_mut().map(std::mem::take);
+        let sessions: Vec<SessionId> = self.resume_from.iter().filter_map(conversation).collect();
+        let first = sessions.first().cloned();
         match (self.method, self.strategy, first) {
             (ExecutionMethod::Cli, Strategy::Resume, Some(session)) => agent::Strategy::Resume { session },
             (ExecutionMethod::Cli, Strategy::Fork, Some(session)) => agent::Strategy::Fork { session },
@@ -422,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_task_for_an_external_agent_says_which_conversation_goes_on() {
-        let of = |role, session: &str| BTreeMap::from([(role, session.to_owned())]);
+        let of = |role, session: &str| BTreeMap::from([(role, SessionId::parse(session).unwrap())]);
         let known = BTreeMap::from([
             ("S1-IMPL-1".to_owned(), of(Role::Test, "a")),
             ("S1-IMPL-2".to_owned(), of(Role::Refactor, "r")),
@@ -436,25 +438,22 @@ mod tests {
                 "{strategy:?} {from:?}"
             );
         };
-        let (one, cli) = (|| "a".to_owned(), ExecutionMethod::Cli);
+        let named = |id: &str| SessionId::parse(id).unwrap();
+        let (one, cli) = (|| named("a"), ExecutionMethod::Cli);
         check(cli, Strategy::New, &["a"], agent::Strategy::New);
         check(cli, Strategy::Resume, &["a"], agent::Strategy::Resume { session: one() });
         check(cli, Strategy::Fork, &["a"], agent::Strategy::Fork { session: one() });
-        check(
-            cli,
-            Strategy::MergeFork,
-            &["a", "b"],
-            agent::Strategy::MergeFork { sessions: vec![one(), "b".to_owned()] },
-        );
+        check(cli, Strategy::MergeFork, &["a", "b"], agent::Strategy::MergeFork { sessions: vec![one(), named("b")] });
         check(cli, Strategy::Resume, &["S1-IMPL-1"], agent::Strategy::Resume { session: one() });
         check(cli, Strategy::Resume, &["S1-IMPL-2"], agent::Strategy::New);
         check(
             cli,
             Strategy::MergeFork,
             &["S1-IMPL-2", "S1-IMPL-1", "b"],
-            agent::Strategy::MergeFork { sessions: vec![one(), "b".to_owned()] },
+            agent::Strategy::MergeFork { sessions: vec![one(), named("b")] },
         );
         check(cli, Strategy::Resume, &[], agent::Strategy::New);
+        check(cli, Strategy::Resume, &["--dangerous"], agent::Strategy::New);
         check(ExecutionMethod::Agent, Strategy::Resume, &["a"], agent::Strategy::New);
     }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{Cost, Trouble, Turn};
 use crate::brief::{Brief, TestCase};
 use crate::handoff::Handoff;
+use crate::names::{Branch, Label, Oid, RunBranch, RunFile, RunId, SalvageName, SessionId};
 use crate::phase::{Phase, Role};
 use crate::policy::Policy;
 use crate::report::Counts;
@@ -15,15 +16,15 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
-    pub id: String,
+    pub id: RunId,
     pub brief: Brief,
     pub policy: Policy,
     pub base: Mark,
     /// The branch it is meant for.
-    pub target: String,
+    pub target: Branch,
     /// The branch it works on.
-    pub branch: String,
-    pub agent: String,
+    pub branch: RunBranch,
+    pub agent: Label,
     /// The linters' command lines, run after GREEN and REFACTOR.
     #[serde(default)]
     pub linters: Vec<String>,
@@ -32,8 +33,8 @@ pub struct Run {
 /// A commit and its tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    pub commit: String,
-    pub tree: String,
+    pub commit: Oid,
+    pub tree: Oid,
 }
 
 /// A test report kept with the run.
@@ -41,7 +42,7 @@ pub struct Mark {
 #[serde(rename_all = "camelCase")]
 pub struct Kept {
     /// Its file, from the run's folder.
-    pub file: String,
+    pub file: RunFile,
     pub counts: Counts,
     /// What was run, how it ended, how long it took: one line for a person.
     pub summary: String,
@@ -65,7 +66,7 @@ pub enum Event {
     /// The worktree is there and holds what it should.
     Prepared {
         worktree: String,
-        salvage: Option<String>,
+        salvage: Option<SalvageName>,
         notices: Vec<String>,
     },
     /// The suite and the linters, before anything was changed (or, in an adopted run, at its head).
@@ -81,15 +82,15 @@ pub enum Event {
     Turned {
         role: Role,
         turn: Turn,
-        tree: String,
+        tree: Oid,
         cost: Cost,
         took_ms: u64,
         /// By which the agent's conversation can be taken up again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        session: Option<String>,
+        session: Option<SessionId>,
         /// Who it was, with the version it tells of itself, where it is a program of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        agent: Option<String>,
+        agent: Option<Label>,
         /// A person worked: what they wrote is never taken back.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         human: bool,
@@ -119,17 +120,17 @@ pub enum Event {
     },
     Paused,
     Restored {
-        tree: String,
-        salvage: Option<String>,
+        tree: Oid,
+        salvage: Option<SalvageName>,
     },
     Recorded {
-        file: String,
+        file: RunFile,
     },
     Committed {
         mark: Mark,
     },
     Noted {
-        commit: String,
+        commit: Oid,
         handoff: Box<Handoff>,
     },
     /// The engine left the run; the worktree is gone, everything else is kept.
@@ -140,8 +141,8 @@ pub enum Event {
         policy: Option<Box<Policy>>,
     },
     RolledBack {
-        to: String,
-        salvage: Option<String>,
+        to: Oid,
+        salvage: Option<SalvageName>,
     },
     Decided {
         decision: Decision,
@@ -158,23 +159,23 @@ pub enum Event {
         commits: Vec<Mark>,
         /// What was under way, merged with the last of them; absent where that cannot be merged, and it is salvaged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        work: Option<String>,
+        work: Option<Oid>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        salvage: Option<String>,
+        salvage: Option<SalvageName>,
     },
     /// One of them was judged, as the phase that it is.
     Reviewed {
-        commit: String,
+        commit: Oid,
         phase: Phase,
         verdict: Verdict,
         report: Option<Kept>,
         took_ms: u64,
     },
     Merged {
-        commit: String,
+        commit: Oid,
     },
     Discarded {
-        salvage: Option<String>,
+        salvage: Option<SalvageName>,
     },
 }
 
@@ -271,7 +272,7 @@ pub enum Outcome {
     Interrupted,
     /// A human took the run back to an accepted commit of its own.
     RolledBack {
-        to: String,
+        to: Oid,
     },
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Trouble;
 use crate::brief::{Brief, TestCase};
+use crate::names::{Branch, Label, Oid, RunBranch, RunId, SessionId};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::report::Counts;
@@ -49,10 +50,10 @@ pub struct Handoff {
     pub iterations: u32,
     /// The last conversation of each role, for agents that remember them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub sessions: BTreeMap<Role, String>,
+    pub sessions: BTreeMap<Role, SessionId>,
     /// Who took the last turn of each role, with its version, where it is a program of its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub agents: BTreeMap<Role, String>,
+    pub agents: BTreeMap<Role, Label>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }
@@ -61,15 +62,15 @@ pub struct Handoff {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunFacts {
-    pub id: String,
+    pub id: RunId,
     pub request: String,
     /// The commit the run started from.
-    pub base: String,
+    pub base: Oid,
     /// The branch it is meant for.
-    pub target: String,
+    pub target: Branch,
     /// The branch it works on.
-    pub branch: String,
-    pub agent: String,
+    pub branch: RunBranch,
+    pub agent: Label,
     /// What the specification, task or design says beside the request; texts of files are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief: Option<Box<Brief>>,
@@ -179,9 +180,9 @@ mod tests {
   "errorDetails": null,
   "retryCount": 1,
   "run": {
-    "id": "r1",
+    "id": "20261115-224849-k3x9",
     "request": "roman numerals",
-    "base": "b0",
+    "base": "0123456789abcdef0123456789abcdef01234567",
     "target": "main",
     "branch": "redgreen/roman-r1",
     "agent": "script"
@@ -234,6 +235,10 @@ mod tests {
             (&NOTE.replace("\"version\": 1", "\"version\": 2"), "it has version 2"),
             (&NOTE.replace("\"GREEN\"", "\"BLUE\""), "unknown variant `BLUE`"),
             (&NOTE.replace("\"cycleNumber\": 2,", ""), "missing field `cycleNumber`"),
+            (&NOTE.replace("redgreen/roman-r1", "main"), "\"main\" is not the name of a branch below redgreen/"),
+            (&NOTE.replace("\"main\"", "\"--force\""), "\"--force\" is not the name of a branch"),
+            (&NOTE.replace("20261115-224849-k3x9", "../../x"), "\"../../x\" is not the id of a run"),
+            (&NOTE.replace("0123456789", "--output=x"), "is not the id of a git object"),
         ] {
             let said = Handoff::parse(text).unwrap_err().to_string();
             assert!(said.contains(words), "{text}: {said}");

@@ -24,6 +24,7 @@ pub mod handoff;
 pub mod hearing;
 pub mod judge;
 pub mod model;
+pub mod names;
 pub mod note;
 pub mod orders;
 pub mod phase;

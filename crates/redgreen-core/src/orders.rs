@@ -199,7 +199,7 @@ mod tests {
         let mut long = assignment(Role::Test, Phase::Red);
         long.request = "ü".repeat(1 << 20);
         long.pending = vec!["x".to_owned(); 10_000];
-        long.strategy = Strategy::Resume { session: "s".to_owned() };
+        long.strategy = Strategy::Resume { session: crate::names::SessionId::parse("s").unwrap() };
         let text = handoff(&long);
         assert!(text.len() < 128 << 10, "{}", text.len());
         assert!(text.contains("worked on this before") && text.contains("(9950 more"));

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A year: longer than any pause or turn.
+const TIME_MS_MAX: u64 = 365 * 24 * 3_600 * 1_000;
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Policy {
@@ -65,6 +68,24 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// The same with no time longer than anyone waits: a journal that somebody else wrote may say any number, and a clock
+    /// cannot be set to all of them.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        for time in [
+            &mut self.backoff_ms,
+            &mut self.backoff_ms_max,
+            &mut self.red_timeout_ms,
+            &mut self.green_timeout_ms,
+            &mut self.turn_timeout_ms,
+            &mut self.lint_timeout_ms,
+            &mut self.setup_timeout_ms,
+        ] {
+            *time = (*time).min(TIME_MS_MAX);
+        }
+        self
+    }
+
     /// The limits for a feature request: an implementing turn and as many retries as any other phase has.
     pub fn with_retries(retries_max: u32) -> Self {
         Self {

@@ -11,6 +11,7 @@ use crate::brief::TestCase;
 use crate::contest;
 use crate::event::{Decision as Choice, Event, Kept, Manner, Mark, Outcome, Planning, Run};
 use crate::handoff::Handoff;
+use crate::names::{Label, Oid, SessionId};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::verdict::{Standing, Verdict};
@@ -24,9 +25,9 @@ pub struct State {
     /// Turns that came to their end, by role.
     pub turns: BTreeMap<Role, u32>,
     /// The last conversation of each role, for agents that remember them.
-    pub sessions: BTreeMap<Role, String>,
+    pub sessions: BTreeMap<Role, SessionId>,
     /// Who took the last turn of each role, with its version, where it is a program of its own.
-    pub agents: BTreeMap<Role, String>,
+    pub agents: BTreeMap<Role, Label>,
     /// The worktree is known to hold what it should.
     pub prepared: bool,
     /// The engine is not at work on this run, and why.
@@ -113,7 +114,7 @@ pub enum Situation {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    Merged { commit: String },
+    Merged { commit: Oid },
     Aborted,
 }
 
@@ -134,11 +135,11 @@ pub struct Attempt {
     /// What the engine put right in `test-list.md` after the last turn.
     pub list: Vec<String>,
     /// What the worktree holds.
-    pub tree: String,
+    pub tree: Oid,
     pub best: Option<Best>,
     /// The code is right, and its tests do not reach enough of it: more are being written.
     pub covering: Option<Covering>,
-    seen: Vec<String>,
+    seen: Vec<Oid>,
     failing: Vec<String>,
     same_failures: u32,
     repeats: u32,
@@ -147,14 +148,14 @@ pub struct Attempt {
 /// The best state of GREEN so far; a worse one is rolled back to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
-    pub tree: String,
+    pub tree: Oid,
     pub standing: Standing,
 }
 
 /// A state of GREEN that lacks nothing but tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Covering {
-    pub tree: String,
+    pub tree: Oid,
     pub report: Option<Kept>,
 }
 
@@ -188,7 +189,7 @@ pub enum Stage {
         acceptance: Box<Acceptance>,
     },
     Restoring {
-        tree: String,
+        tree: Oid,
         then: Box<Stage>,
     },
     Diagnosing,
@@ -212,7 +213,7 @@ pub enum Reverting {
 /// A verdict that stands, and what it stands on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acceptance {
-    pub tree: String,
+    pub tree: Oid,
     pub verdict: Verdict,
     pub report: Option<Kept>,
     pub planning: Option<Planning>,
@@ -278,7 +279,7 @@ impl State {
     }
 
     /// What the worktree has to hold before the next step.
-    pub fn expected_tree(&self) -> &str {
+    pub fn expected_tree(&self) -> &Oid {
         match &self.situation {
             Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => &attempt.tree,
             Situation::Measuring { .. }
@@ -322,7 +323,7 @@ impl State {
 
     fn new(run: &Run, head: &Mark, situation: Situation) -> Self {
         Self {
-            run: run.clone(),
+            run: Run { policy: run.policy.clone().bounded(), ..run.clone() },
             progress: Progress {
                 cycle: 1,
                 head: head.clone(),
@@ -366,7 +367,7 @@ impl State {
         let mut state = Self::new(run, head, Situation::Measuring { then: handoff.next_phase });
         let over = handoff.phase == Phase::Refactor;
         let progress = &mut state.progress;
-        progress.cycle = if over { handoff.cycle_number + 1 } else { handoff.cycle_number };
+        progress.cycle = if over { handoff.cycle_number.saturating_add(1) } else { handoff.cycle_number };
         progress.current = handoff.current_test.clone().filter(|_| !over);
         progress.targets.clone_from(&handoff.targets);
         progress.completed.clone_from(&handoff.completed_tests);
@@ -397,8 +398,10 @@ impl State {
             self.agents.extend(agent.clone().map(|agent| (*role, agent)));
             self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
             self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
-            self.spent.unknown_turns += u32::from(cost.tokens.is_none() && cost.microdollars.is_none());
-            self.spent.unpriced_turns += u32::from(cost.requests.is_some() && cost.microdollars.is_none());
+            let unknown = u32::from(cost.tokens.is_none() && cost.microdollars.is_none());
+            let unpriced = u32::from(cost.requests.is_some() && cost.microdollars.is_none());
+            self.spent.unknown_turns = self.spent.unknown_turns.saturating_add(unknown);
+            self.spent.unpriced_turns = self.spent.unpriced_turns.saturating_add(unpriced);
             for (total, part) in [
                 (&mut self.spent.input, cost.input),
                 (&mut self.spent.output, cost.output),
@@ -420,7 +423,7 @@ impl State {
         self.left = None;
         self.prepared = false;
         if let Some(policy) = policy {
-            self.run.policy = policy.clone();
+            self.run.policy = policy.clone().bounded();
         }
         if let Situation::Reviewing(review) = &self.situation {
             return self.resume_review((**review).clone());
@@ -461,11 +464,11 @@ impl State {
         }
     }
 
-    fn roll_back(&mut self, to: &str) -> Option<()> {
+    fn roll_back(&mut self, to: &Oid) -> Option<()> {
         if matches!(self.situation, Situation::Ended(_) | Situation::Merging { .. } | Situation::Discarding) {
             return None;
         }
-        let index = self.trail.iter().position(|waypoint| waypoint.progress.head.commit == to)?;
+        let index = self.trail.iter().position(|waypoint| waypoint.progress.head.commit == *to)?;
         self.trail.truncate(index + 1);
         let waypoint = self.trail.last()?.clone();
         self.progress = waypoint.progress;

@@ -4,6 +4,7 @@ use crate::agent::{Assignment, Strategy, Trouble};
 use crate::brief::{Kind, headline};
 use crate::event::{Manner, Mark, Outcome};
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
+use crate::names::Oid;
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::state::review::{Review, Reviewing};
@@ -15,7 +16,7 @@ use crate::verdict::Code;
 pub enum Step {
     /// See to it that the worktree is there, at the accepted commit, and holds exactly this tree.
     Prepare {
-        tree: String,
+        tree: Oid,
     },
     /// Run the suite and the linters as they are.
     Measure,
@@ -35,7 +36,7 @@ pub enum Step {
     Lint,
     /// Put the worktree back to this tree; what it holds is salvaged first.
     Restore {
-        tree: String,
+        tree: Oid,
         why: &'static str,
     },
     /// Write an artifact of the run.
@@ -44,12 +45,12 @@ pub enum Step {
         text: String,
     },
     Commit {
-        tree: String,
+        tree: Oid,
         message: String,
         at: i64,
     },
     Note {
-        commit: String,
+        commit: Oid,
         handoff: Box<Handoff>,
     },
     /// Judge a commit that a person put on the run's branch, on top of what was accepted last.

@@ -429,7 +429,9 @@ impl File {
         // What agents may read, their makers may read.
         let read = self.agent.allow_read.iter().map(|path| ("agent.allow-read", path.display().to_string()));
         let sent = sent.chain(read);
-        test.chain(setup).chain(lint).chain(script).chain(sent).chain(agents).collect()
+        // Whoever names the folder has us write, and clear away, there.
+        let root = self.worktree.root.iter().map(|path| ("worktree.root", path.display().to_string()));
+        test.chain(setup).chain(lint).chain(script).chain(sent).chain(agents).chain(root).collect()
     }
 
     /// The linters to run: as configured, or those whose configuration the project has and which are installed.
@@ -459,18 +461,28 @@ fn own_linters(project: &Path) -> impl Iterator<Item = &'static Linter> {
     LINTERS.iter().filter(move |linter| {
         let (file, words) = linter.section;
         linter.files.iter().any(|file| project.join(file).is_file())
-            || fs::read_to_string(project.join(file)).is_ok_and(|text| text.contains(words))
+            || text(project, file).is_ok_and(|text| text.is_some_and(|text| text.contains(words)))
     })
 }
 
 /// A file of the project's root, if it has it.
 fn text(project: &Path, name: &str) -> Result<Option<String>> {
     let path = project.join(name);
-    let length = match fs::metadata(&path) {
-        Ok(facts) => facts.len(),
+    let facts = match fs::metadata(&path) {
+        Ok(facts) => facts,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(|| format!("read {}", path.display())),
     };
+    // The project may have a link there, to a device that never ends or to a file of the user's.
+    let inside =
+        || path.canonicalize().is_ok_and(|real| project.canonicalize().is_ok_and(|root| real.starts_with(root)));
+    if !facts.is_file() || !inside() {
+        return Err(Failure::usage(format!("{name} is not a file of the project, and is not read"))
+            .evidence(format!("{} is a link that leads out of the project, or no file", path.display()))
+            .next(format!("ls -l '{}'", path.display()))
+            .into());
+    }
+    let length = facts.len();
     if length > FILE_BYTES_MAX {
         return Err(Failure::usage(format!("{name} has {length} bytes; at most {FILE_BYTES_MAX} are read")).into());
     }

@@ -7,6 +7,7 @@ mod human;
 mod judging;
 mod landing;
 mod list;
+mod origin;
 mod outfitting;
 mod refs;
 mod review;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use redgreen_core::agent::Said;
 use redgreen_core::event::{Event, Outcome};
+use redgreen_core::names::Oid;
 use redgreen_core::phase::Role;
 use redgreen_core::report::Report;
 use redgreen_core::state::{Situation, State};
@@ -68,7 +70,7 @@ pub struct Engine<'a> {
     team: Option<Team>,
     observe: Observer<'a>,
     /// A tree, and what its tests showed in the clean room a moment ago.
-    baseline: Option<(String, Report)>,
+    baseline: Option<(Oid, Report)>,
 }
 
 /// Milliseconds since 1970.
@@ -107,7 +109,7 @@ impl<'a> Engine<'a> {
 
     /// The tests of the start were run already.
     #[must_use]
-    pub fn with_baseline(self, baseline: Option<(String, Report)>) -> Self {
+    pub fn with_baseline(self, baseline: Option<(Oid, Report)>) -> Self {
         Self { baseline, ..self }
     }
 
@@ -136,6 +138,7 @@ impl<'a> Engine<'a> {
         // Last of all, so that a run that was killed before it was left is still found.
         if self.state.is_over() {
             self.project.store.close(&self.folder)?;
+            self.project.forget_run(&self.folder.id);
         }
         self.state.left.clone().context("the engine stopped without a reason")
     }

@@ -5,6 +5,7 @@
 
 mod call;
 mod checkout;
+mod commands;
 mod commit;
 mod diff;
 mod history;

@@ -15,7 +15,7 @@ use redgreen_core::state::State;
 use redgreen_core::text;
 use serde::{Deserialize, Serialize};
 
-pub use store::{RunFolder, Store, is_run_id};
+pub use store::{RunFolder, Store};
 
 use crate::failure::Failure;
 use crate::private;
@@ -95,6 +95,7 @@ impl KillAt {
 impl Journal {
     /// Opens the journal of a run to go on with it: takes the run's lock, drops a torn last line, replays the rest.
     pub fn open(folder: &RunFolder, kill_at: Option<KillAt>) -> Result<(Self, Option<State>)> {
+        folder.check()?;
         let lock = lock(folder)?;
         let path = folder.path.join(FILE);
         let mut file = private::open(OpenOptions::new().read(true).append(true).create(true), &path)
@@ -148,7 +149,7 @@ impl Journal {
     }
 
     fn append(&mut self, body: Body, at: i64, durable: Durable) -> Result<Line> {
-        let line = Line { version: VERSION, seq: self.seq + 1, at, body };
+        let line = Line { version: VERSION, seq: self.seq.saturating_add(1), at, body };
         let json = serde_json::to_string(&line).context("write a journal line as JSON")?;
         // People look into it with `cat`.
         let mut bytes = text::json(&json).into_owned().into_bytes();
@@ -163,7 +164,7 @@ impl Journal {
             return Err(error).with_context(|| format!("write to journal {}", self.path.display()));
         }
         self.length += bytes.len() as u64;
-        self.seq += 1;
+        self.seq = self.seq.saturating_add(1);
         Ok(line)
     }
 
@@ -176,6 +177,7 @@ impl Journal {
 
 /// The state of a run and its lines, without taking part in it.
 pub fn read(folder: &RunFolder) -> Result<(Option<State>, Vec<Line>)> {
+    folder.check()?;
     let path = folder.path.join(FILE);
     let mut file = match File::open(&path) {
         Ok(file) => file,

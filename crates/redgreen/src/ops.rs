@@ -64,6 +64,7 @@ pub fn open(start: &Path, environment: Environment, stop: &Stop) -> Result<Proje
     let file = File::read(&git.root, &environment)?;
     let workshop = Project::workshop(&worktree_root(&file, &environment)?, &git);
     let store = Store::new(&git.common_dir);
+    store.check()?;
     Ok(Project { git, store, file, environment, workshop, stop: stop.clone() })
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::agent::{Cost, Failure};
+use crate::names::SessionId;
 
 macro_rules! sample {
     ($name:literal) => {
@@ -69,11 +70,11 @@ fn a_write_inside_the_worktree_is_allowed() {
 
 #[test]
 fn a_conversation_is_taken_up_as_the_agent_can() {
-    let resume = || Strategy::Resume { session: "s".to_owned() };
+    let resume = || Strategy::Resume { session: SessionId::parse("s").unwrap() };
     let (sent, client) = play(plan(resume(), None), sample!("claude-resume"));
     assert_eq!(sent[1], "session/resume");
     assert!(client.session().is_some());
-    let fork = Strategy::MergeFork { sessions: vec!["a".to_owned(), "b".to_owned()] };
+    let fork = Strategy::MergeFork { sessions: ["a", "b"].map(|id| SessionId::parse(id).unwrap()).to_vec() };
     let (sent, _) = play(plan(fork, None), sample!("claude-resume"));
     assert_eq!(sent[1], "session/fork");
 

@@ -3,6 +3,7 @@
 use super::{Acceptance, Attempt, Best, Covering, Reverting, Situation, Stage, State};
 use crate::agent::{Failure, Trouble};
 use crate::event::Kept;
+use crate::names::Oid;
 use crate::phase::Phase;
 use crate::policy::Policy;
 use crate::verdict::{Code, Reason, Verdict};
@@ -14,7 +15,7 @@ impl State {
         mut attempt: Attempt,
         failure: Failure,
         message: &str,
-        tree: &str,
+        tree: &Oid,
         at: i64,
     ) -> Situation {
         let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.to_owned() };
@@ -34,7 +35,7 @@ impl State {
             }
             Failure::Budget => {
                 attempt.retries -= 1;
-                tree.clone_into(&mut attempt.tree);
+                attempt.tree.clone_from(tree);
                 attempt.trouble = Some(Trouble {
                     message: format!("an earlier turn was cut short, and its edits are there: {message}"),
                     ..trouble
@@ -58,10 +59,10 @@ impl State {
         mut attempt: Attempt,
         failure: Failure,
         message: &str,
-        tree: &str,
+        tree: &Oid,
     ) -> Situation {
         let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.to_owned() };
-        tree.clone_into(&mut attempt.tree);
+        attempt.tree.clone_from(tree);
         attempt.trouble = Some(trouble.clone());
         let nobody_there = match failure {
             Failure::Timeout => {
@@ -182,7 +183,7 @@ impl State {
 
     /// A refactoring that does not come off leaves the green code; every other phase is taken back and halts the run.
     /// `holds` is what the worktree was left with.
-    pub(super) fn gave_up(&self, phase: Phase, attempt: Attempt, trouble: Trouble, holds: &str, at: i64) -> Situation {
+    pub(super) fn gave_up(&self, phase: Phase, attempt: Attempt, trouble: Trouble, holds: &Oid, at: i64) -> Situation {
         if phase != Phase::Refactor {
             return Situation::Reverting { phase, attempt, trouble, stage: Reverting::Restoring };
         }
@@ -221,8 +222,8 @@ impl Attempt {
 }
 
 /// Goes back to `wanted` first, when the worktree holds something else.
-pub(super) fn restored(wanted: &str, holds: &str, then: Stage) -> Stage {
-    if wanted == holds { then } else { Stage::Restoring { tree: wanted.to_owned(), then: Box::new(then) } }
+pub(super) fn restored(wanted: &Oid, holds: &Oid, then: Stage) -> Stage {
+    if wanted == holds { then } else { Stage::Restoring { tree: wanted.clone(), then: Box::new(then) } }
 }
 
 pub(super) fn told(verdict: &Verdict) -> Trouble {

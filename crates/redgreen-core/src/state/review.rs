@@ -5,6 +5,7 @@ use super::{Progress, Situation, State, Waypoint};
 use crate::agent::Trouble;
 use crate::event::{Event, Kept, Mark};
 use crate::handoff::Handoff;
+use crate::names::Oid;
 use crate::phase::Phase;
 use crate::verdict::{Decision, Verdict};
 
@@ -19,7 +20,7 @@ pub struct Review {
     /// Those that are not judged yet, oldest first.
     pub commits: Vec<Mark>,
     /// What was under way, merged with the last of them; `None` where that cannot be merged.
-    pub work: Option<String>,
+    pub work: Option<Oid>,
     /// Where the run stood.
     pub before: Situation,
     /// What is accepted of them so far. It becomes the run's own when all of them are.
@@ -42,7 +43,7 @@ pub enum Reviewing {
 
 impl State {
     /// Commits were found on the run's branch that the run did not make.
-    pub(super) fn human_committed(&mut self, commits: &[Mark], work: Option<&String>) -> Option<()> {
+    pub(super) fn human_committed(&mut self, commits: &[Mark], work: Option<&Oid>) -> Option<()> {
         let open = match &self.situation {
             Situation::Working { .. } | Situation::Merging { .. } => self.left.is_none(),
             // Before the suite was seen there is nothing to compare with.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::agent::{Cost, Failure, Turn};
 use crate::brief::Brief;
+use crate::names::{Branch, RunBranch, RunFile, RunId};
 use crate::policy::Policy;
 use crate::report::Counts;
 use crate::step::{self, Step};
@@ -15,29 +16,41 @@ mod walk;
 
 /// Tests that passed before the run.
 const PASSED: usize = 5;
+/// The run everything is about.
+const RUN: &str = "20261115-224849-k3x9";
 /// When everything happens.
 const AT: i64 = 1_700_000_000;
 
 fn run(policy: Policy, linters: &[&str]) -> Run {
     Run {
-        id: "r1".to_owned(),
+        id: RunId::parse(RUN).unwrap(),
         brief: Brief::of("roman numerals"),
         policy,
         base: mark("base", "tree0"),
-        target: "main".to_owned(),
-        branch: "redgreen/roman-r1".to_owned(),
-        agent: "script".to_owned(),
+        target: Branch::parse("main").unwrap(),
+        branch: RunBranch::parse("redgreen/roman-r1").unwrap(),
+        agent: Label::of("script"),
         linters: linters.iter().map(|&linter| linter.to_owned()).collect(),
     }
 }
 
 fn mark(commit: &str, tree: &str) -> Mark {
-    Mark { commit: commit.to_owned(), tree: tree.to_owned() }
+    Mark { commit: Oid::named(commit), tree: Oid::named(tree) }
 }
 
 fn kept() -> Kept {
     let counts = Counts { passed: PASSED, ..Counts::default() };
-    Kept { file: "reports/1.json".to_owned(), counts, summary: "pytest -q (exit 0, 1.0 s)".to_owned(), tests_ms: 0 }
+    Kept {
+        file: RunFile::parse("reports/1.json").unwrap(),
+        counts,
+        summary: "pytest -q (exit 0, 1.0 s)".to_owned(),
+        tests_ms: 0,
+    }
+}
+
+/// A file of the run that was written.
+fn recorded(file: &str) -> Event {
+    Event::Recorded { file: RunFile::parse(file).unwrap() }
 }
 
 fn trouble(words: &str) -> Trouble {
@@ -57,7 +70,7 @@ fn turned(role: Role, turn: Turn, tree: &str) -> Event {
     Event::Turned {
         role,
         turn,
-        tree: tree.to_owned(),
+        tree: Oid::named(tree),
         cost,
         took_ms: 0,
         session: None,

@@ -156,7 +156,7 @@ impl State {
     pub(super) fn hand_over(&mut self, phase: Phase, next: Phase, handoff: &Handoff) -> Situation {
         self.progress.handoff = Some(handoff.clone());
         if phase == Phase::Refactor {
-            self.progress.cycle += 1;
+            self.progress.cycle = self.progress.cycle.saturating_add(1);
             self.progress.current = None;
         }
         self.trail.push(Waypoint { progress: self.progress.clone(), next });

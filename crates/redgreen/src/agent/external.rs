@@ -9,7 +9,7 @@ mod service;
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -225,7 +225,7 @@ impl External {
         let model = self.model.as_ref().map_or(&[][..], |_| &self.row.model);
         let files = orders.assignment.current.as_ref().map_or_else(
             || vec![redgreen_core::test_list::FILE.to_owned()],
-            |case| [&case.test_file, &case.impl_file].into_iter().filter(|file| !file.is_empty()).cloned().collect(),
+            |case| [&case.test_file, &case.impl_file].into_iter().filter(|file| is_plain(file)).cloned().collect(),
         );
         let mut args: Vec<OsString> = Vec::new();
         for word in own.iter().chain(model).chain(ending) {
@@ -425,6 +425,12 @@ fn keeps_files(sandbox: &Sandbox, fence: &Fence) -> bool {
 
 fn say(words: String) -> Answer {
     if words.is_empty() { Answer::Nothing } else { Answer::Say(words.into_bytes()) }
+}
+
+/// A file of the worktree by its name: a plan, or a note, may say anything, and this becomes a word of a command line.
+fn is_plain(file: &str) -> bool {
+    let inside = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    inside && !file.is_empty() && !file.starts_with('-') && !file.chars().any(char::is_control)
 }
 
 fn keep_session(desk: &Path, session: &str) -> Result<()> {

@@ -54,7 +54,7 @@ pub(super) struct Args {
     /// The branch the result is meant for [default: the one that is checked out]
     #[arg(long, value_name = "BRANCH")]
     onto: Option<String>,
-    /// The name of the branch to work on [default: redgreen/<words of the request>-<id>]
+    /// The name of the branch to work on, below redgreen/ [default: redgreen/<words of the request>-<id>]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
     /// Do not ask at the end, even on a terminal

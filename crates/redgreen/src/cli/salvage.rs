@@ -75,7 +75,7 @@ impl Args {
                 let (item, branch) = salvage::restore(&project, &name, branch.as_deref())?;
                 let next = view::next_line(&format!("git log -p {branch}"));
                 let text = format!("{} is on branch {}\n{next}", view::name(&item.name), view::name(&branch));
-                desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: Some(branch) });
+                desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: Some(branch.to_string()) });
             }
             Act::Drop { name } => {
                 let item = salvage::drop(&project, &name)?;

@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use redgreen_core::agent::Assignment;
 use redgreen_core::event::{Mark, Outcome};
+use redgreen_core::names::{Oid, SalvageName};
 
 use super::Engine;
 use super::turning::write;
@@ -41,8 +42,8 @@ impl Engine<'_> {
         &self,
         worktree: &Worktree,
         head: &Mark,
-        tree: &str,
-    ) -> Result<(Option<String>, Vec<String>)> {
+        tree: &Oid,
+    ) -> Result<(Option<SalvageName>, Vec<String>)> {
         let git = &self.project.git;
         let at = if self.is_humans(worktree) { git.head_of(worktree)? } else { None };
         if let Some(at) = at

@@ -9,6 +9,7 @@ use redgreen_core::change::{Change, Class};
 use redgreen_core::contest::Contest;
 use redgreen_core::control::examples::{self, Example};
 use redgreen_core::event::{Event, Kept, Planning};
+use redgreen_core::names::{Oid, RunFile};
 use redgreen_core::phase::Phase;
 use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Flag, Outcome, Report};
@@ -247,7 +248,7 @@ impl Engine<'_> {
     }
 
     /// What tests leave lying about is nobody's work: the worktree holds the candidate again.
-    fn sweep(&self, tree: &str) -> Result<()> {
+    fn sweep(&self, tree: &Oid) -> Result<()> {
         let git = &self.project.git;
         let worktree: Worktree = self.worktree();
         let head = &self.state.progress.head;
@@ -255,7 +256,7 @@ impl Engine<'_> {
         if self.is_humans(&worktree) {
             return Ok(());
         }
-        if git.snapshot(&worktree, tree)?.tree != tree {
+        if git.snapshot(&worktree, tree)?.tree != *tree {
             git.restore(&worktree, head, tree)?;
         }
         Ok(())
@@ -289,7 +290,12 @@ impl Engine<'_> {
         let file = format!("{:03}-{}.json", self.state.reports + 1, name.to_lowercase());
         let json = serde_json::to_string(report).context("write a report as JSON")?;
         write(&self.folder.reports(), &file, text::json(&json).as_bytes())?;
-        Ok(Kept { file: format!("reports/{file}"), counts: report.counts(), summary: summary(report), tests_ms })
+        Ok(Kept {
+            file: RunFile::parse(&format!("reports/{file}"))?,
+            counts: report.counts(),
+            summary: summary(report),
+            tests_ms,
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use redgreen_core::agent::Trouble;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::event::{Commits, Event, ListIs, Manner, Mark, Outcome};
 use redgreen_core::judge::{self, Evidence};
+use redgreen_core::names::{Branch, Oid, SalvageName};
 use redgreen_core::phase::Phase;
 use redgreen_core::test_list;
 use redgreen_core::verdict::{Code, Decision};
@@ -37,7 +38,7 @@ impl Engine<'_> {
             Added::Commits(commits) => return self.human_committed(commits),
             Added::Rewritten { tip } => return Ok(Event::MergeBlocked { trouble: self.rewritten(&tip) }),
         }
-        let Some(tip) = git.read_ref(&format!("refs/heads/{target}"))? else {
+        let Some(tip) = git.read_ref(&target.full_ref())? else {
             return Ok(blocked("merge.target_gone", format!("the branch {target} is gone")));
         };
         if tip != self.state.run.base.commit
@@ -45,7 +46,7 @@ impl Engine<'_> {
         {
             return Ok(Event::MergeBlocked { trouble });
         }
-        let (commits, source) = (manner.commits, source.commit.as_str());
+        let (commits, source) = (manner.commits, &source.commit);
         let request = MergeRequest { target: &target, source, message, commits, scratch: &scratch };
         match self.project.git.merge(request, &self.project.stop)? {
             Merge::Merged { commit } => self.merged(commit, commits),
@@ -82,7 +83,7 @@ impl Engine<'_> {
     }
 
     /// The target branch's commit, if the run is in it already: by a merge that nobody saw the end of, or by the user's.
-    fn merged_before(&self, target: &str, source: &str, commits: Commits, settled: &Settled) -> Result<Option<String>> {
+    fn merged_before(&self, target: &Branch, source: &Oid, commits: Commits, settled: &Settled) -> Result<Option<Oid>> {
         if let Settled::Merged { commit } = settled {
             return Ok(Some(commit.clone()));
         }
@@ -95,7 +96,7 @@ impl Engine<'_> {
 
     /// Tidies up after a merge. Commits that were squashed are in no branch: they stay within reach of `salvage`, and
     /// the one that stands for them has their last note.
-    fn merged(&self, commit: String, commits: Commits) -> Result<Event> {
+    fn merged(&self, commit: Oid, commits: Commits) -> Result<Event> {
         let head = &self.state.progress.head;
         let git = &self.project.git;
         if commits == Commits::Squashed && !git.contains(&commit, &head.commit)? {
@@ -131,7 +132,7 @@ impl Engine<'_> {
     /// Removes the worktree; work that is not accepted yet is kept under a ref until the run goes on.
     pub(super) fn leave(&mut self, outcome: &Outcome) -> Result<Event> {
         let worktree = self.worktree();
-        let expected = self.state.expected_tree().to_owned();
+        let expected = self.state.expected_tree().clone();
         if self.is_ready(&worktree)? && !self.stays(&worktree, outcome)? {
             self.salvage_unless(&worktree, "interrupted", &[&expected, &self.state.progress.head.tree])?;
         }
@@ -143,7 +144,7 @@ impl Engine<'_> {
     }
 
     /// Takes the run back to a commit it stood at; what came after stays under a salvage ref.
-    pub fn roll_back(&mut self, to: &str) -> Result<Outcome> {
+    pub fn roll_back(&mut self, to: &Oid) -> Result<Outcome> {
         self.intend("rollback")?;
         let git = &self.project.git;
         let head = self.state.progress.head.clone();
@@ -153,16 +154,16 @@ impl Engine<'_> {
             salvage = self.salvage_unless(&worktree, "rolled-back", &[&head.tree])?.or(salvage);
             self.remove_worktree(&worktree)?;
         }
-        if head.commit != to {
+        if head.commit != *to {
             salvage = Some(git.salvage(&self.folder.id, "rolled-back", &head.tree, &head.commit)?);
             let branch = self.branch_ref();
             let tip = git.read_ref(&branch)?.unwrap_or_else(|| head.commit.clone());
             // What a person put on top came after as well.
-            if tip != head.commit && tip != to {
+            if tip != head.commit && tip != *to {
                 git.salvage(&self.folder.id, "rolled-back", &git.tree_of(&tip)?, &tip)?;
             }
             let edit = RefEdit::Update { name: &branch, new: to, old: &tip };
-            if git.edit_refs(&[edit])? == Swap::Moved && git.read_ref(&branch)?.as_deref() != Some(to) {
+            if git.edit_refs(&[edit])? == Swap::Moved && git.read_ref(&branch)?.as_ref() != Some(to) {
                 return Err(Failure::environment(format!(
                     "the branch {} was moved by someone else",
                     self.state.run.branch
@@ -171,7 +172,7 @@ impl Engine<'_> {
                 .into());
             }
         }
-        self.record(&Event::RolledBack { to: to.to_owned(), salvage })?;
+        self.record(&Event::RolledBack { to: to.clone(), salvage })?;
         self.intend("leave")?;
         let outcome = Outcome::RolledBack { to: to.to_owned() };
         let left = self.leave(&outcome)?;
@@ -180,7 +181,7 @@ impl Engine<'_> {
     }
 
     /// Work that is not accepted, and was kept when the run was left, gets a ref that outlives the run.
-    fn salvage_kept_work(&self, why: &str) -> Result<Option<String>> {
+    fn salvage_kept_work(&self, why: &str) -> Result<Option<SalvageName>> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
         let Some(kept) = git.read_ref(&self.work_ref())? else { return Ok(None) };
@@ -191,10 +192,10 @@ impl Engine<'_> {
         git.salvage(&self.folder.id, why, &tree, &head.commit).map(Some)
     }
 
-    fn keep_work(&self, tree: &str) -> Result<()> {
+    fn keep_work(&self, tree: &Oid) -> Result<()> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
-        if tree == head.tree {
+        if *tree == head.tree {
             return Ok(());
         }
         let commit =
@@ -212,7 +213,7 @@ impl Engine<'_> {
     }
 
     /// Tests what a merge with the moved branch would give; says why it may not be made.
-    fn test_merged(&mut self, target: &str, tip: &str, source: &str) -> Result<Option<Trouble>> {
+    fn test_merged(&mut self, target: &Branch, tip: &Oid, source: &Oid) -> Result<Option<Trouble>> {
         let head = self.state.progress.head.clone();
         let tree = match self.project.git.merged_tree(tip, source)? {
             Ok(tree) => tree,
@@ -228,7 +229,7 @@ impl Engine<'_> {
         let before = self.accepted_report()?;
         self.remove_worktree(&self.worktree())?;
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.
-        let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
+        let merged = ChangedPath { path: target.to_string(), kind: Kind::Modified, class: Class::Implementation };
         let change = Change { paths: vec![merged] };
         let mut verdict =
             judge::judge(Phase::Refactor, Evidence { change: &change, before: &before, after: &report, targets: &[] });
@@ -240,13 +241,30 @@ impl Engine<'_> {
         }))
     }
 
+    /// Salvages a commit that no ref would have any more once `going` are deleted.
+    fn keep_before_deletion(&self, going: &[&str], commit: &Oid) -> Result<()> {
+        let git = &self.project.git;
+        if git.refs_containing(commit)?.iter().any(|name| !going.contains(&name.as_str())) {
+            return Ok(());
+        }
+        let tree = git.tree_of(commit)?;
+        // Of unaccepted work only the files count, and those may have been accepted or salvaged since.
+        let head = &self.state.progress.head;
+        let accepted = || self.state.trail.iter().any(|waypoint| waypoint.progress.head.tree == tree);
+        if head.commit != *commit && (accepted() || git.is_salvaged(&self.folder.id, &tree)?) {
+            return Ok(());
+        }
+        git.salvage(&self.folder.id, "deleted", &tree, commit).map(drop)
+    }
+
     /// Takes the run's own refs away, now that their commits are kept elsewhere.
-    fn tidy_up(&self, head: &str) -> Result<()> {
+    fn tidy_up(&self, head: &Oid) -> Result<()> {
         let git = &self.project.git;
         let (branch, work) = (self.branch_ref(), self.work_ref());
         for (name, value) in git.read_refs(&[&branch, &work])? {
             // A branch that someone else moved holds more than the run put there, and stays.
-            if name == work || value == head {
+            if name == work || value == *head {
+                self.keep_before_deletion(&[&branch, &work], &value)?;
                 match git.edit_refs(&[RefEdit::Delete { name: &name, old: &value }])? {
                     Swap::Done | Swap::Moved => {}
                 }

@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use redgreen_core::names::Oid;
 use redgreen_core::state::Situation;
 use redgreen_core::test_list::{self, Known};
 
@@ -63,7 +64,7 @@ impl Engine<'_> {
     }
 
     /// After the turn of an agent that is no planner: the list is as it was accepted. `tree` is what the agent left.
-    pub(super) fn put_back_list(&self, worktree: &Worktree, tree: &str) -> Result<bool> {
+    pub(super) fn put_back_list(&self, worktree: &Worktree, tree: &Oid) -> Result<bool> {
         let git = &self.project.git;
         let head = &self.state.progress.head.tree;
         if tree == head || !git.diff(head, tree)?.iter().any(|changed| changed.path == test_list::FILE) {
@@ -79,7 +80,7 @@ impl Engine<'_> {
 
     /// The tree with the list put back to what it was where the run began. That is what gets merged, so it is what the
     /// tests are run on: code that needs the list must not pass here and fail there.
-    pub(super) fn without_list(&self, tree: &str) -> Result<String> {
+    pub(super) fn without_list(&self, tree: &Oid) -> Result<Oid> {
         self.project.git.with_file_of(tree, &self.state.run.base.tree, test_list::FILE)
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::Result;
+use redgreen_core::names::Oid;
 
 use super::Engine;
 use crate::git::{RefEdit, Swap};
@@ -16,7 +17,7 @@ const NAMED_MAX: usize = 8;
 
 /// Where everything stood before a turn.
 pub(super) struct Refs {
-    all: BTreeMap<String, String>,
+    all: BTreeMap<String, Oid>,
     /// What the user has checked out.
     head: String,
 }

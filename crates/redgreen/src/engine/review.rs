@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::agent::Trouble;
 use redgreen_core::event::{Event, Mark};
+use redgreen_core::names::Oid;
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::state::review::Review;
@@ -25,7 +26,7 @@ pub(super) enum Added {
     Commits(Vec<Mark>),
     /// The run's own commits are not in it any more.
     Rewritten {
-        tip: String,
+        tip: Oid,
     },
 }
 
@@ -80,7 +81,7 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn rewritten(&self, tip: &str) -> Trouble {
+    pub(super) fn rewritten(&self, tip: &Oid) -> Trouble {
         let (branch, head) = (&self.state.run.branch, &self.state.progress.head.commit);
         let message = format!("the branch {branch} was rewritten: it is at {tip}, without the run's own commit {head}");
         Trouble { kind: "branch.rewritten".to_owned(), message }

@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
+use redgreen_core::names::RunId;
 
 use super::{Engine, Project, Sight};
 use crate::git::{Listed, Worktree};
@@ -16,7 +17,7 @@ impl Project {
     /// run that the verb is about. Nothing here is worth failing for: what cannot be cleared now is cleared next time.
     pub fn clear_stale(&self, spared: Option<&RunFolder>) {
         for folder in self.store.open().unwrap_or_default() {
-            if Some(&folder) != spared && is_over(&folder) {
+            if Some(&folder) != spared && self.knows_run(&folder.id) && is_over(&folder) {
                 self.end(&folder).ok();
             }
         }
@@ -42,7 +43,7 @@ impl Project {
         engine.run().map(drop)
     }
 
-    fn clear(&self, id: &str, listed: &Listed) -> Result<()> {
+    fn clear(&self, id: &RunId, listed: &Listed) -> Result<()> {
         if let (true, Some(head)) = (listed.path.is_dir(), &listed.head) {
             let private = tempfile::tempdir().context("make a temporary folder")?;
             let litter = Suite::all_litter().map(str::to_owned).collect();
@@ -57,7 +58,7 @@ impl Project {
     }
 
     /// The run that a checkout of ours was made for: `<workshop>/<id>`, or a folder in `<workshop>/<id>-merge`.
-    fn run_of(&self, checkout: &Path) -> Option<String> {
+    fn run_of(&self, checkout: &Path) -> Option<RunId> {
         let workshop = self.workshop.canonicalize().ok()?;
         let inside = checkout.strip_prefix(&workshop).ok()?;
         let names: Vec<&str> = inside
@@ -72,7 +73,7 @@ impl Project {
             [merge, _] => merge.strip_suffix("-merge")?,
             _ => return None,
         };
-        journal::is_run_id(id).then(|| id.to_owned())
+        RunId::parse(id).ok()
     }
 }
 

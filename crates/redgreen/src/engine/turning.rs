@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::agent::{Assignment, Failure as AgentFailure, Turn};
 use redgreen_core::event::{Event, Mark};
+use redgreen_core::names::{Label, Oid, RunFile, RunId, SalvageName, SessionId};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::report::Report;
 use redgreen_core::{test_list, text};
@@ -35,7 +36,7 @@ const RUN_MARK: &str = "REDGREEN_RUN";
 
 impl Engine<'_> {
     /// The worktree is there, at the accepted commit, and holds exactly `tree`; what it held otherwise is salvaged.
-    pub(super) fn prepare(&mut self, tree: &str) -> Result<Event> {
+    pub(super) fn prepare(&mut self, tree: &Oid) -> Result<Event> {
         let head = self.state.progress.head.clone();
         self.end_orphans();
         self.make_branch(&head)?;
@@ -46,7 +47,7 @@ impl Engine<'_> {
     }
 
     /// Makes the worktree, or takes up the one that is there.
-    pub(super) fn set_out(&self, head: &Mark, tree: &str) -> Result<Event> {
+    pub(super) fn set_out(&self, head: &Mark, tree: &Oid) -> Result<Event> {
         let worktree = self.worktree();
         let mut notices;
         let mut salvage = None;
@@ -119,7 +120,7 @@ impl Engine<'_> {
         };
         let taken = agent.take_turn(&mut orders)?;
         let took_ms = elapsed_ms(started);
-        let who = agent.version().map(|version| format!("{} {version}", agent.name()));
+        let who = agent.version().map(|version| Label::of(&format!("{} {version}", agent.name())));
         let mut notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();
         notices.extend(taken.notices.iter().cloned());
         notices.extend(handed_over);
@@ -143,7 +144,9 @@ impl Engine<'_> {
             None => taken.turn,
         };
         let (role, tree, cost) = (assignment.role, snapshot.tree, taken.cost);
-        Ok(Event::Turned { role, turn, tree, cost, took_ms, session: taken.session, agent: who, human, notices, list })
+        // An agent may call its conversation anything; a name that could be taken for an option is not gone on with.
+        let session = taken.session.and_then(|session| SessionId::parse(&session).ok());
+        Ok(Event::Turned { role, turn, tree, cost, took_ms, session, agent: who, human, notices, list })
     }
 
     /// What the agent left, with the list as the engine has it; and what had to be put right in it.
@@ -161,29 +164,29 @@ impl Engine<'_> {
         Ok((snapshot, Vec::new()))
     }
 
-    pub(super) fn restore(&mut self, tree: &str, why: &str) -> Result<Event> {
+    pub(super) fn restore(&mut self, tree: &Oid, why: &str) -> Result<Event> {
         let worktree = self.worktree();
         let head = self.state.progress.head.clone();
         let salvage = self.salvage_unless(&worktree, why, &[tree, &head.tree])?;
         self.project.git.restore(&worktree, &head, tree)?;
-        Ok(Event::Restored { tree: tree.to_owned(), salvage })
+        Ok(Event::Restored { tree: tree.clone(), salvage })
     }
 
     pub(super) fn write_artifact(&mut self, file: &str, text: &str) -> Result<Event> {
         let folder = self.folder.artifacts();
         write(&folder, file, text.as_bytes())?;
-        Ok(Event::Recorded { file: format!("artifacts/{file}") })
+        Ok(Event::Recorded { file: RunFile::parse(&format!("artifacts/{file}"))? })
     }
 
     /// One commit for the phase, whatever the agent committed itself. Its id follows from what the journal says, so
     /// making it twice makes it once.
-    pub(super) fn commit(&mut self, tree: &str, message: &str, at: i64) -> Result<Event> {
+    pub(super) fn commit(&mut self, tree: &Oid, message: &str, at: i64) -> Result<Event> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
         let commit = git.commit_tree(tree, &[&head.commit], message, at)?;
         let branch = self.branch_ref();
         let swap = git.edit_refs(&[RefEdit::Update { name: &branch, new: &commit, old: &head.commit }])?;
-        if swap == Swap::Moved && git.read_ref(&branch)?.as_deref() != Some(commit.as_str()) {
+        if swap == Swap::Moved && git.read_ref(&branch)?.as_ref() != Some(&commit) {
             if let Some(event) = self.notice_commits()? {
                 return Ok(event);
             }
@@ -192,17 +195,17 @@ impl Engine<'_> {
                 .next(format!("git branch {} {}", self.state.run.branch, head.commit))
                 .into());
         }
-        let mark = Mark { commit, tree: tree.to_owned() };
+        let mark = Mark { commit, tree: tree.clone() };
         self.settle_worktree(&mark)?;
         Ok(Event::Committed { mark })
     }
 
     /// Keeps what the worktree holds under a salvage ref, unless it is one of the known trees.
-    pub(super) fn salvage_unless(&self, worktree: &Worktree, why: &str, known: &[&str]) -> Result<Option<String>> {
+    pub(super) fn salvage_unless(&self, worktree: &Worktree, why: &str, known: &[&Oid]) -> Result<Option<SalvageName>> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
         let held = git.snapshot(worktree, &head.tree)?.tree;
-        if known.contains(&held.as_str()) {
+        if known.contains(&&held) {
             return Ok(None);
         }
         git.salvage(&self.folder.id, why, &held, &head.commit).map(Some)
@@ -274,10 +277,10 @@ impl Engine<'_> {
 
 /// What an agent's commands are told. They build in a folder of their own: what they leave there is never used for a
 /// verdict.
-pub(super) fn agent_environment(project: &Project, run: &str, worktree: &Path) -> Result<Vec<(String, String)>> {
+pub(super) fn agent_environment(project: &Project, run: &RunId, worktree: &Path) -> Result<Vec<(String, String)>> {
     let target = project.workshop.join("cargo-target-agents");
     let mut told =
-        vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string()), (RUN_MARK.to_owned(), run.to_owned())];
+        vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string()), (RUN_MARK.to_owned(), run.to_string())];
     let (root, python) = (&project.git.root, &project.environment.virtual_env);
     told.extend(python.iter().map(|folder| ("VIRTUAL_ENV".to_owned(), folder.display().to_string())));
     // What is installed as editable leads to the user's checkout, and the agent is to see its own work.

@@ -57,7 +57,10 @@ const NOT_INHERITED: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// For every call but the merge: what the user, or an agent with a pen, configured to run or to hide has no say.
+/// For every call but the merge: what the user, an agent with a pen, or whoever packed a repository that was copied as a
+/// folder, configured to run or to hide has no say. Beside these, each call names what it does not want: signatures,
+/// external diffs, text conversions. Filters and merge drivers of the repository's own configuration stay in force where
+/// files are checked out or merged, since a project may need them; `redgreen trust` asks about them first.
 const PLUMBING_CONFIG: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -116,6 +119,10 @@ impl Call {
             .env("GIT_OPTIONAL_LOCKS", "0")
             // A replace ref would let one commit pose as another.
             .env("GIT_NO_REPLACE_OBJECTS", "1")
+            // An object that a partial clone lacks would be fetched: with `core.sshCommand`, `remote.*.uploadpack`,
+            // `credential.helper` or an `ext::` address that is a command of the repository's choice.
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", "none")
             .env("GIT_LITERAL_PATHSPECS", "1");
         for setting in settings {
             program = program.args(["-c", *setting]);

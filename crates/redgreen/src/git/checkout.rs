@@ -8,10 +8,11 @@ use anyhow::{Context, Result};
 
 use super::{Git, Worktree};
 use crate::failure::Failure;
+use redgreen_core::names::Oid;
 
 impl Git {
     /// All files of the checkout that are in `base_tree` or not ignored, as a tree.
-    pub fn checkout_tree(&self, base_tree: &str, litter: impl Iterator<Item = &'static str>) -> Result<String> {
+    pub fn checkout_tree(&self, base_tree: &Oid, litter: impl Iterator<Item = &'static str>) -> Result<Oid> {
         let private = tempfile::tempdir().context("make a temporary folder")?;
         let litter = litter.map(str::to_owned).collect();
         let checkout = Worktree { path: self.root.clone(), private: private.path().to_owned(), litter };
@@ -26,7 +27,7 @@ impl Git {
     }
 
     /// What is staged, as a tree. A copy of the index is read: git refreshes the one it works with.
-    pub fn index_tree(&self) -> Result<String> {
+    pub fn index_tree(&self) -> Result<Oid> {
         let admin = self.admin_dir(&self.root)?.unwrap_or_else(|| self.common_dir.clone());
         let (index, private) = (admin.join("index"), tempfile::tempdir().context("make a temporary folder")?);
         let copy = private.path().join("index");
@@ -36,7 +37,8 @@ impl Git {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).with_context(|| format!("read {}", index.display())),
         }
-        self.call_on(&self.root, &copy).arg("write-tree").line("write the index as a tree").map_err(|error| {
+        let written = self.call_on(&self.root, &copy).arg("write-tree").line("write the index as a tree");
+        written.and_then(|tree| Ok(Oid::parse(&tree)?)).map_err(|error| {
             Failure::usage("the index is no tree that could be judged")
                 .evidence(format!("{error:#}"))
                 .next("finish the merge that is under way, or judge --head WORKTREE")

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Mark;
+use redgreen_core::names::Oid;
 
 use super::Git;
 
@@ -14,14 +15,14 @@ impl Git {
         let text = String::from_utf8_lossy(&answer);
         let mark = |line: &str| {
             let (commit, tree) = line.split_once(' ')?;
-            Some(Mark { commit: commit.to_owned(), tree: tree.to_owned() })
+            Some(Mark { commit: Oid::parse(commit).ok()?, tree: Oid::parse(tree).ok()? })
         };
         text.lines().map(mark).collect::<Option<Vec<_>>>().context(act)
     }
 
-    pub fn parents(&self, commit: &str) -> Result<Vec<String>> {
+    pub fn parents(&self, commit: &str) -> Result<Vec<Oid>> {
         let answer = self.call(["log", "-1", "--format=%P", commit]).run(&format!("read the parents of {commit}"))?;
-        Ok(String::from_utf8_lossy(&answer).split_whitespace().map(str::to_owned).collect())
+        Ok(String::from_utf8_lossy(&answer).split_whitespace().filter_map(|id| Oid::parse(id).ok()).collect())
     }
 
     /// Whether the commit's message names the run, as the engine's own do.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Commits;
+use redgreen_core::names::{Branch, Oid};
 use redgreen_core::report::Exit;
 
 use super::Git;
@@ -28,9 +29,9 @@ const SQUASH_TRAILER: &str = "Redgreen-Squash";
 #[derive(Clone, Copy, Debug)]
 pub struct MergeRequest<'a> {
     /// The short name of the user's branch.
-    pub target: &'a str,
+    pub target: &'a Branch,
     /// The full id of the commit to bring in.
-    pub source: &'a str,
+    pub source: &'a Oid,
     pub message: &'a str,
     pub commits: Commits,
     /// Where a checkout is made, and removed, if the branch is checked out nowhere.
@@ -41,7 +42,7 @@ pub struct MergeRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
     Merged {
-        commit: String,
+        commit: Oid,
     },
     AlreadyMerged,
     Conflicts {
@@ -57,7 +58,7 @@ pub enum Merge {
 impl Git {
     pub fn merge(&self, request: MergeRequest<'_>, stop: &Stop) -> Result<Merge> {
         let MergeRequest { target, source, scratch, .. } = request;
-        let Some(before) = self.read_ref(&format!("refs/heads/{target}"))? else {
+        let Some(before) = self.read_ref(&target.full_ref())? else {
             return Err(Failure::environment(format!("there is no branch {target}")).next("git branch --list").into());
         };
         if self.contains(&before, source)? {
@@ -86,7 +87,7 @@ impl Git {
     }
 
     /// The tree that a merge would give, or the paths in conflict. Nothing is touched. One process.
-    pub fn merged_tree(&self, target: &str, source: &str) -> Result<Result<String, Vec<String>>> {
+    pub fn merged_tree(&self, target: &str, source: &str) -> Result<Result<Oid, Vec<String>>> {
         let act = format!("try to merge {source} into {target}");
         let asked = self
             .call(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", target, source])
@@ -95,7 +96,10 @@ impl Git {
         let text = asked.stdout_text();
         let mut fields = text.split('\0').filter(|field| !field.is_empty()).map(str::to_owned);
         match asked.exit {
-            Exit::Code(0) => Ok(Ok(fields.next().with_context(|| format!("{act}: git gave no tree"))?)),
+            Exit::Code(0) => {
+                let tree = fields.next().with_context(|| format!("{act}: git gave no tree"))?;
+                Ok(Ok(Oid::parse(&tree).context(act)?))
+            }
             Exit::Code(1) => Ok(Err(fields.skip(1).collect())),
             _ => Err(refused(&act, &asked)),
         }
@@ -123,7 +127,7 @@ impl Git {
     fn merge_at(
         &self,
         landing: &Landing,
-        [before, merged]: [&str; 2],
+        [before, merged]: [&Oid; 2],
         request: MergeRequest<'_>,
         stop: &Stop,
     ) -> Result<Merge> {
@@ -151,21 +155,21 @@ impl Git {
         let quiet = ["merge", "--no-autostash", "--no-stat"];
         let ran = match commits {
             Commits::Merged => {
-                let merge = ["--no-ff", "--no-edit", "--no-squash", "--commit", "-m", message, source];
+                let merge = ["--no-ff", "--no-edit", "--no-squash", "--commit", "-m", message, source.as_str()];
                 run(&[&quiet[..], &merge].concat())
             }
             // `--ff`, because git refuses to squash where the user's configuration says `merge.ff = false`.
-            Commits::Squashed => match run(&[&quiet[..], &["--squash", "--ff", source]].concat()) {
+            Commits::Squashed => match run(&[&quiet[..], &["--squash", "--ff", source.as_str()]].concat()) {
                 Ok(staged) if staged.success() => run(&["commit", "-m", &squash_message(message, source)]),
                 other => other,
             },
         };
-        let after = self.read_ref(&format!("refs/heads/{target}"))?.unwrap_or_default();
+        let after = self.read_ref(&target.full_ref())?.unwrap_or_default();
         // Whatever git's exit code says about a hook that ran afterwards, a branch that moved to a merge of ours has it.
-        let moved = after != before;
+        let moved = after != *before;
         let has_it = match commits {
             Commits::Merged => moved && self.contains(&after, source)?,
-            Commits::Squashed => moved && (self.tree_of(&after)? == merged || self.has_squash(&after, source)?),
+            Commits::Squashed => moved && (self.tree_of(&after)? == *merged || self.has_squash(&after, source)?),
         };
         if has_it {
             return Ok(Merge::Merged { commit: after });

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
+use redgreen_core::names::Oid;
 
 use super::call::{Call, refused};
 use super::refs::RUN_BRANCHES;
@@ -37,14 +38,14 @@ pub struct Notes<'a>(&'a Git);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    pub commit: String,
+    pub commit: Oid,
     pub text: String,
 }
 
 /// A note with what a list shows of its commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentNote {
-    pub commit: String,
+    pub commit: Oid,
     pub subject: String,
     /// Seconds since 1970.
     pub date: i64,
@@ -142,7 +143,7 @@ impl Notes<'_> {
         let blobs: Vec<String> = pairs.iter().map(|(blob, _)| (*blob).to_owned()).collect();
         let texts = self.0.read_objects(&blobs)?;
         let note = |((_, commit), text): (&(&str, &str), Option<Vec<u8>>)| {
-            Some(Note { commit: (*commit).to_owned(), text: String::from_utf8_lossy(&text?).into_owned() })
+            Some(Note { commit: Oid::parse(commit).ok()?, text: String::from_utf8_lossy(&text?).into_owned() })
         };
         Ok(pairs.iter().zip(texts).filter_map(note).collect())
     }
@@ -169,6 +170,7 @@ impl Notes<'_> {
     pub fn delete_ref(&self) -> Result<()> {
         let _lock = self.lock()?;
         let act = format!("delete {NOTES}");
+        self.set_aside(&act)?;
         let asked = self.0.call(["update-ref", "--no-deref", "-d", NOTES]).ask(&act)?;
         if asked.success() {
             return Ok(());
@@ -179,6 +181,20 @@ impl Notes<'_> {
             return fs::remove_file(&loose).with_context(|| format!("remove {}", loose.display()));
         }
         Err(refused(&act, &asked))
+    }
+
+    /// Keeps what the notes point to, as far as it is there, under a ref that nobody moves.
+    fn set_aside(&self, act: &str) -> Result<()> {
+        let Some(value) = self.0.read_ref(NOTES)? else { return Ok(()) };
+        let there = self.0.call(["cat-file", "-e", value.as_str()]).ask(act)?.success();
+        if there {
+            // One that is there already has the same value: it is in its name.
+            let name = format!("refs/redgreen/notes-set-aside/{value}");
+            match self.0.edit_refs(&[RefEdit::Create { name: &name, new: &value }])? {
+                Swap::Done | Swap::Moved => {}
+            }
+        }
+        Ok(())
     }
 
     /// Makes a change on a draft of the notes and puts it in place if nobody was faster, else starts over.
@@ -277,7 +293,7 @@ fn is_tidy(text: &str) -> bool {
 fn logged(answer: &[u8]) -> Vec<RecentNote> {
     let noted = entries(answer).filter(|[_, _, _, text]| !text.is_empty());
     let note = |[commit, date, subject, text]: [String; 4]| {
-        Some(RecentNote { commit, date: date.parse().ok()?, subject, text })
+        Some(RecentNote { commit: Oid::parse(&commit).ok()?, date: date.parse().ok()?, subject, text })
     };
     noted.filter_map(note).collect()
 }

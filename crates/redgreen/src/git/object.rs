@@ -1,13 +1,15 @@
 //! Files as they are in a commit or a tree.
 
 use anyhow::{Context, Result};
+use redgreen_core::names::Oid;
 
 use super::Git;
 
 impl Git {
-    pub fn tree_of(&self, commit: &str) -> Result<String> {
+    pub fn tree_of(&self, commit: &str) -> Result<Oid> {
         let tree = format!("{commit}^{{tree}}");
-        self.call(["rev-parse", "--verify", "--end-of-options", &tree]).line(&format!("read the tree of {commit}"))
+        let act = format!("read the tree of {commit}");
+        Oid::parse(&self.call(["rev-parse", "--verify", "--end-of-options", &tree]).line(&act)?).context(act)
     }
 
     /// When a commit was made, in seconds since 1970.

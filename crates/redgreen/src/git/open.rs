@@ -20,6 +20,9 @@ impl Git {
         }
         // The two words between the paths tell them apart even when a path has line breaks.
         let asked = Call::plumbing(start, &[])
+            // A folder that was committed with the files of a bare repository in it, and a configuration of its own, is
+            // not taken for the repository.
+            .args(["-c", "safe.bareRepository=explicit"])
             .args(["rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir"])
             .args(["--is-shallow-repository", "--show-toplevel"])
             .ask("find the repository")?;
@@ -58,7 +61,7 @@ fn absent(start: &Path, asked: &Output) -> Error {
     let failure = if stderr.contains("dubious ownership") {
         let hint = stderr.lines().find(|line| line.contains("safe.directory"));
         Failure::environment(complaint(&stderr)).next(hint.map_or("git status", str::trim))
-    } else if asked.stdout.starts_with(b"true\n") {
+    } else if asked.stdout.starts_with(b"true\n") || stderr.contains("cannot use bare repository") {
         Failure::environment(format!("{place} is a bare repository, which has no files to work on"))
             .next("git worktree add ../checkout   (then run it there)")
     } else if stderr.contains("must be run in a work tree") {

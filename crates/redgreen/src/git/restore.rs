@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Mark;
+use redgreen_core::names::Oid;
 
 use super::call::Call;
 use super::ignores::{write_anew, write_whole};
@@ -52,7 +53,7 @@ impl Git {
     }
 
     /// The commit that HEAD of a worktree is at; `None` where that cannot be told.
-    pub fn head_of(&self, worktree: &Worktree) -> Result<Option<String>> {
+    pub fn head_of(&self, worktree: &Worktree) -> Result<Option<Oid>> {
         let real = worktree.path.canonicalize().unwrap_or_else(|_| worktree.path.clone());
         let listed = self.worktree_list()?;
         Ok(listed.into_iter().find(|one| one.path == real || one.path == worktree.path).and_then(|one| one.head))
@@ -65,7 +66,7 @@ impl Git {
         let answer = self.call(["rev-parse"]).args(names).run(&act())?;
         let text = String::from_utf8_lossy(&answer);
         let (commit, tree) = text.trim().split_once('\n').with_context(act)?;
-        Ok(Mark { commit: commit.to_owned(), tree: tree.to_owned() })
+        Ok(Mark { commit: Oid::parse(commit).with_context(act)?, tree: Oid::parse(tree).with_context(act)? })
     }
 
     fn restore_all(&self, worktree: &Worktree, head: &Mark, tree: &str) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
+use redgreen_core::names::{Branch, Oid, RunId, SalvageName};
 
 use super::{Git, RefEdit, Swap};
 use crate::failure::Failure;
@@ -16,8 +17,8 @@ const WHY_CHARS_MAX: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Salvage {
     /// `<run>/<number>-<why>`, which is what the user types.
-    pub name: String,
-    pub commit: String,
+    pub name: SalvageName,
+    pub commit: Oid,
     /// Seconds since 1970.
     pub date: i64,
     pub why: String,
@@ -27,7 +28,7 @@ pub struct Salvage {
 impl Git {
     /// Keeps a tree as a commit on top of `parent`, and answers with its name. What was kept already, by a process that
     /// was killed before it could say so, is not kept twice. Three processes.
-    pub fn salvage(&self, run_id: &str, why: &str, tree: &str, parent: &str) -> Result<String> {
+    pub fn salvage(&self, run_id: &RunId, why: &str, tree: &Oid, parent: &Oid) -> Result<SalvageName> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).context("read the clock")?.as_secs();
         let message = format!("salvaged from {run_id}: {}\n", if why.is_empty() { "work" } else { why });
         let under = format!("{PREFIX}/{run_id}/");
@@ -37,18 +38,25 @@ impl Git {
         let kept = format!("{tree} {parent} {under}");
         let same = |line: &&str| line.starts_with(&kept) && line.ends_with(&format!("-{}", slug(why)));
         if let Some((_, name)) = taken.lines().find(same).and_then(|line| line.split_once(&format!("{PREFIX}/"))) {
-            return Ok(name.to_owned());
+            return SalvageName::parse(name).context("read the name of salvaged work");
         }
         let commit = self.commit_tree(tree, &[parent], &message, i64::try_from(now)?)?;
         let last = taken.lines().filter_map(number).max().unwrap_or(0);
         for number in last + 1..=last + NUMBER_ATTEMPTS_MAX {
-            let name = format!("{run_id}/{number}-{}", slug(why));
+            let name = SalvageName::parse(&format!("{run_id}/{number}-{}", slug(why))).context("name salvaged work")?;
             match self.edit_refs(&[RefEdit::Create { name: &format!("{PREFIX}/{name}"), new: &commit }])? {
                 Swap::Done => return Ok(name),
                 Swap::Moved => {}
             }
         }
         bail!("keep the work of {run_id} as {commit}: no free name under {under}")
+    }
+
+    /// Whether these files are among the kept work of the run. One process.
+    pub fn is_salvaged(&self, run_id: &RunId, tree: &Oid) -> Result<bool> {
+        let under = format!("{PREFIX}/{run_id}/");
+        let answer = self.call(["for-each-ref", "--format=%(tree)", &under]).run("list salvaged work")?;
+        Ok(String::from_utf8_lossy(&answer).lines().any(|kept| kept == *tree))
     }
 
     /// Everything that is kept, newest first. One process.
@@ -62,9 +70,9 @@ impl Git {
     }
 
     /// Makes a new branch of kept work; the checkout stays as it is.
-    pub fn salvage_to_branch(&self, name: &str, branch: &str) -> Result<()> {
+    pub fn salvage_to_branch(&self, name: &SalvageName, branch: &Branch) -> Result<()> {
         let commit = self.salvaged(name)?;
-        match self.edit_refs(&[RefEdit::Create { name: &format!("refs/heads/{branch}"), new: &commit }])? {
+        match self.edit_refs(&[RefEdit::Create { name: &branch.full_ref(), new: &commit }])? {
             Swap::Done => Ok(()),
             Swap::Moved => {
                 Err(Failure::usage(format!("there is already a branch {branch}")).next("git branch --list").into())
@@ -72,7 +80,7 @@ impl Git {
         }
     }
 
-    pub fn salvage_drop(&self, name: &str) -> Result<()> {
+    pub fn salvage_drop(&self, name: &SalvageName) -> Result<()> {
         let commit = self.salvaged(name)?;
         match self.edit_refs(&[RefEdit::Delete { name: &format!("{PREFIX}/{name}"), old: &commit }])? {
             Swap::Done => Ok(()),
@@ -80,7 +88,7 @@ impl Git {
         }
     }
 
-    fn salvaged(&self, name: &str) -> Result<String> {
+    fn salvaged(&self, name: &SalvageName) -> Result<Oid> {
         let found = self.read_ref(&format!("{PREFIX}/{name}"))?;
         found.ok_or_else(|| Failure::usage(format!("there is no salvaged work {name}")).into())
     }
@@ -88,8 +96,8 @@ impl Git {
 
 fn salvage(line: &str) -> Option<Salvage> {
     let mut fields = line.split('\0');
-    let name = fields.next()?.strip_prefix(PREFIX)?.strip_prefix('/')?.to_owned();
-    let commit = fields.next()?.to_owned();
+    let name = SalvageName::parse(fields.next()?.strip_prefix(PREFIX)?.strip_prefix('/')?).ok()?;
+    let commit = Oid::parse(fields.next()?).ok()?;
     let date = fields.next()?.parse().ok()?;
     let subject = fields.next()?.to_owned();
     let why = name.rsplit('/').next()?.split_once('-')?.1.to_owned();

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use redgreen_core::names::{Branch, Oid};
 
 use super::call::CHECKOUT_MAX;
 use super::landing::{Landing, temporary};
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// The branch has it; this is the branch's commit now.
-    Merged { commit: String },
+    Merged { commit: Oid },
     /// It was half-way, and was taken back.
     TakenBack,
     /// It never began.
@@ -35,7 +36,7 @@ enum Traces {
 /// What a merge would change, and an index of the merged tree to compare a checkout with.
 pub(super) struct Probe {
     scratch: tempfile::TempDir,
-    merged: String,
+    merged: Oid,
     /// The merge changes something, be it only files that a sparse checkout leaves out.
     changes_something: bool,
     /// What it changes of the files that are checked out.
@@ -44,16 +45,13 @@ pub(super) struct Probe {
 
 impl Git {
     /// `target` and `scratch` as the merge was asked for. A merge of the user's own is left alone.
-    pub fn settle_merge(&self, target: &str, source: &str, scratch: &Path) -> Result<Settled> {
+    pub fn settle_merge(&self, target: &Branch, source: &Oid, scratch: &Path) -> Result<Settled> {
         let leftover = temporary(target, scratch);
         let was_there = self.admin_dir(&leftover)?.is_some() || leftover.exists();
         if was_there {
             self.remove_landing(&leftover)?;
         }
-        let now = self.read_ref(&format!("refs/heads/{target}"))?.unwrap_or_default();
-        if now.is_empty() {
-            return Ok(Settled::Untouched);
-        }
+        let Some(now) = self.read_ref(&target.full_ref())? else { return Ok(Settled::Untouched) };
         if self.contains(&now, source)? {
             return Ok(Settled::Merged { commit: now });
         }
@@ -112,19 +110,19 @@ impl Git {
     }
 
     /// Gets ready to compare the checkout with a merged tree.
-    pub(super) fn probe(&self, landing: &Landing, now: &str, merged: &str) -> Result<Probe> {
+    pub(super) fn probe(&self, landing: &Landing, now: &str, merged: &Oid) -> Result<Probe> {
         let scratch = tempfile::tempdir().context("make a temporary folder")?;
         let left_out = landing.left_out()?;
         let mut changed = self.diff(now, merged)?;
         let changes_something = !changed.is_empty();
         // A merge does not write them, so their absence tells nothing.
         changed.retain(|change| !left_out.contains(&change.path));
-        let probe = Probe { scratch, merged: merged.to_owned(), changes_something, changed };
+        let probe = Probe { scratch, merged: merged.clone(), changes_something, changed };
         let index = probe.index();
         // With the user's index to start from, only files that the merge changes are read.
         fs::copy(landing.admin.join("index"), &index).context("copy the index")?;
         let read = || {
-            let call = self.call_on(&landing.folder, &index).args(["read-tree", "--reset", merged]);
+            let call = self.call_on(&landing.folder, &index).args(["read-tree", "--reset", merged.as_str()]);
             call.run("read the merged tree").map(drop)
         };
         if read().is_err() {

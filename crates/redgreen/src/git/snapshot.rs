@@ -10,6 +10,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use redgreen_core::names::Oid;
 
 use super::call::{CHECKOUT_MAX, Call, at_once};
 use super::open::path;
@@ -18,7 +19,7 @@ use super::{Git, Worktree};
 /// A tree, and what would not fit into one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    pub tree: String,
+    pub tree: Oid,
     /// Git repositories inside the folder that are no known submodules. Their files are NOT in the tree: git would
     /// record a link to a commit that exists nowhere else. Submodules with changes inside are here as well.
     pub nested: Vec<PathBuf>,
@@ -34,15 +35,15 @@ struct Differences {
 
 impl Git {
     /// The tree of all files in the folder that are in `base_tree` or not ignored.
-    pub fn snapshot(&self, worktree: &Worktree, base_tree: &str) -> Result<Snapshot> {
+    pub fn snapshot(&self, worktree: &Worktree, base_tree: &Oid) -> Result<Snapshot> {
         let act = format!("take a snapshot of {}", worktree.path.display());
         self.snapshot_tree(worktree, base_tree).context(act)
     }
 
-    fn snapshot_tree(&self, worktree: &Worktree, base_tree: &str) -> Result<Snapshot> {
+    fn snapshot_tree(&self, worktree: &Worktree, base_tree: &Oid) -> Result<Snapshot> {
         let differences = self.differences_from(worktree, base_tree)?;
         if differences.gone.is_empty() && differences.touched.is_empty() {
-            return Ok(Snapshot { tree: base_tree.to_owned(), nested: differences.nested });
+            return Ok(Snapshot { tree: base_tree.clone(), nested: differences.nested });
         }
         let update = |options: &[&str], paths: Vec<u8>| -> Result<()> {
             if paths.is_empty() {
@@ -55,6 +56,7 @@ impl Git {
         update(&["--force-remove"], differences.gone)?;
         update(&["--add", "--remove", "--replace"], differences.touched)?;
         let tree = self.call_in(worktree).arg("write-tree").line("write the tree")?;
+        let tree = Oid::parse(&tree).context("write the tree")?;
         worktree.note_standing(&tree)?;
         let mut nested = differences.nested;
         nested.extend(self.touched_submodules(worktree)?.into_iter().map(PathBuf::from));

@@ -1,6 +1,7 @@
 //! What the user's checkout looks like right now: read, never touched.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use redgreen_core::names::Oid;
 
 use super::Git;
 use super::call::refused;
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 /// Where the checkout stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    pub commit: String,
+    pub commit: Oid,
     /// Absent when no branch is checked out.
     pub branch: Option<String>,
 }
@@ -43,7 +44,7 @@ impl Git {
         }
         let answer = asked.stdout_text();
         let mut lines = answer.lines();
-        let commit = lines.next().unwrap_or_default().to_owned();
+        let commit = Oid::parse(lines.next().unwrap_or_default()).context(act)?;
         let branch = lines.next().and_then(|name| name.strip_prefix("refs/heads/"));
         Ok(Head { commit, branch: branch.map(str::to_owned) })
     }
@@ -62,8 +63,16 @@ impl Git {
     }
 
     pub fn dirty_count(&self) -> Result<Dirty> {
+        // Comparing a file whose times changed runs its filter, and nobody may have agreed to that yet.
         let answer = self
-            .call(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"])
+            .call_without_commands([
+                "status",
+                "--porcelain=v1",
+                "-z",
+                "--no-renames",
+                "--untracked-files=normal",
+                "--ignore-submodules=dirty",
+            ])?
             .run("read the state of the checkout")?;
         let mut dirty = Dirty::default();
         for entry in answer.split(|byte| *byte == 0) {

@@ -1,9 +1,9 @@
 //! Submodules in a worktree of ours, filled from what the user's checkout already has: no network, and no word written
 //! to the user's configuration.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::call::{CHECKOUT_MAX, Call};
 use super::worktree::remove_folder;
@@ -30,6 +30,11 @@ impl Git {
         let submodule = |entry: &str| {
             let (key, path) = entry.split_once('\n')?;
             let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+            // The file is the repository's: a name or path with `..` in it would lead out of our folders, and a name
+            // with `=` in it would be read as another setting where it is passed on with `-c`.
+            if !is_inside(name) || !is_inside(path) || name.contains('=') {
+                return None;
+            }
             Some(Submodule { name: name.to_owned(), path: path.to_owned(), store: self.store(name, path) })
         };
         Ok(text.split('\0').filter_map(submodule).collect())
@@ -51,6 +56,10 @@ impl Git {
         let ignores = format!("core.excludesFile={}", worktree.ignores().display());
         for submodule in self.submodules()? {
             let folder = worktree.path.join(&submodule.path);
+            if is_linked(&worktree.path, &submodule.path) {
+                touched.push(submodule.path);
+                continue;
+            }
             if !folder.join(".git").exists() {
                 continue;
             }
@@ -83,7 +92,10 @@ impl Git {
             let path = &submodule.path;
             if submodule.store.is_some() && (moved.contains(&path.as_bytes()) || touched.contains(path)) {
                 again = true;
-                for folder in [worktree.path.join(path), admin.join("modules").join(&submodule.name)] {
+                for (base, below) in [(&worktree.path, path), (&admin.join("modules"), &submodule.name)] {
+                    // An agent may have put a link to another folder on the way.
+                    let folder = base.join(below);
+                    ensure!(!is_linked(base, below), "remove {}: a link is on the way", folder.display());
                     remove_folder(&folder).with_context(|| format!("remove {}", folder.display()))?;
                 }
             }
@@ -106,6 +118,22 @@ impl Git {
         let initialised = submodules.iter().filter_map(|submodule| Some((submodule, submodule.store.as_deref()?)));
         initialised.filter_map(|(submodule, store)| fill(folder, submodule, store)).collect()
     }
+}
+
+/// A relative path that goes down only, and is no option.
+fn is_inside(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    let plain = parts.all(|part| matches!(part, Component::Normal(name) if !name.eq_ignore_ascii_case(".git")));
+    plain && !path.is_empty() && !path.starts_with('-') && !path.chars().any(char::is_control)
+}
+
+/// Whether a folder on the way, or the last one, is a link.
+fn is_linked(base: &Path, below: &str) -> bool {
+    let mut place = base.to_owned();
+    Path::new(below).components().any(|part| {
+        place.push(part);
+        place.is_symlink()
+    })
 }
 
 fn fill(folder: &Path, submodule: &Submodule, store: &Path) -> Option<String> {

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 
+use redgreen_core::names::Oid;
+
 use super::Git;
 use super::call::CHECKOUT_MAX;
 use super::open::path;
@@ -49,16 +51,17 @@ impl Git {
     }
 
     /// The tree with a file at its root as another tree has it, or without it where the other has none.
-    pub fn with_file_of(&self, tree: &str, other: &str, name: &str) -> Result<String> {
+    pub fn with_file_of(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
         let (mut entries, theirs) = (self.root_entries(tree)?, self.root_entries(other)?);
         let wanted = theirs.into_iter().find(|entry| is_named(entry, name));
         if entries.iter().find(|entry| is_named(entry, name)) == wanted.as_ref() {
-            return Ok(tree.to_owned());
+            return Ok(tree.clone());
         }
         entries.retain(|entry| !is_named(entry, name));
         entries.extend(wanted);
         let stdin: Vec<u8> = entries.into_iter().flat_map(|entry| entry.into_iter().chain([0])).collect();
-        self.call(["mktree", "-z", "--missing"]).stdin(stdin).line(&format!("write {tree} with another {name}"))
+        let act = format!("write {tree} with another {name}");
+        Oid::parse(&self.call(["mktree", "-z", "--missing"]).stdin(stdin).line(&act)?).context(act)
     }
 
     /// The lines of `ls-tree` for what stands at the root of a tree.

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use redgreen_core::names::Oid;
 
 use super::Git;
 use super::call::CHECKOUT_MAX;
@@ -30,7 +31,7 @@ pub struct Worktree {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     pub path: PathBuf,
-    pub head: Option<String>,
+    pub head: Option<Oid>,
     /// The short name of the branch that is checked out there.
     pub branch: Option<String>,
     /// Its folder is gone.
@@ -40,12 +41,12 @@ pub struct Listed {
 impl Git {
     /// Makes the worktree at a commit, on no branch, so that what an agent commits moves none. No hook runs and nothing
     /// is fetched. The answer is a notice for the user where a submodule could not be filled.
-    pub fn worktree_add(&self, worktree: &Worktree, commit: &str) -> Result<Vec<String>> {
+    pub fn worktree_add(&self, worktree: &Worktree, commit: &Oid) -> Result<Vec<String>> {
         let folder = &worktree.path;
         let act = format!("add worktree {}", folder.display());
         ensure!(!folder.exists(), "{act}: the folder exists already");
         self.remember_ignores(worktree)?;
-        let add = self.call(["worktree", "add", "--quiet", "--force", "--detach"]).arg(folder).arg(commit);
+        let add = self.call(["worktree", "add", "--quiet", "--force", "--detach"]).arg(folder).arg(commit.as_str());
         let added = self.alone(|| add.wall(CHECKOUT_MAX).run(&act));
         if let Err(error) = added {
             // Half a worktree would be in the way of the next attempt; the first error is the one to tell.
@@ -127,7 +128,7 @@ impl Git {
 impl Listed {
     fn read(&mut self, field: &str) {
         match field.split_once(' ').unwrap_or((field, "")) {
-            ("HEAD", commit) => self.head = Some(commit.to_owned()),
+            ("HEAD", commit) => self.head = Oid::parse(commit).ok(),
             ("branch", name) => self.branch = name.strip_prefix("refs/heads/").map(str::to_owned),
             ("prunable", _) => self.gone = true,
             _ => {}

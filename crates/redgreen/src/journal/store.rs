@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use redgreen_core::names::RunId;
 
 use crate::failure::Failure;
 use crate::private;
@@ -20,16 +21,30 @@ pub struct Store {
 /// One run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFolder {
-    pub id: String,
+    pub id: RunId,
     pub path: PathBuf,
 }
 
 /// How often a new id is tried before we say that something else is wrong.
 const ID_TRIES_MAX: u32 = 100;
+/// More folders than any run makes: a few for each turn.
+const FOLDERS_MAX: usize = 100_000;
 
 impl Store {
     pub fn new(common_dir: &Path) -> Self {
         Self { root: common_dir.join("redgreen") }
+    }
+
+    /// Everything in our folder is a file or a folder. A link, a pipe or a device can be there only when the repository
+    /// was copied from someone else: we would write through it, or wait for it for ever.
+    pub fn check(&self) -> Result<()> {
+        plain(&self.root)?;
+        for folder in [self.root.clone(), self.runs(), self.open_runs()] {
+            for entry in entries(&folder)? {
+                plain(&entry)?;
+            }
+        }
+        Ok(())
     }
 
     /// Everything of ours in the repository.
@@ -42,7 +57,7 @@ impl Store {
         private::create_dir_all(&self.runs()).with_context(|| format!("create {}", self.runs().display()))?;
         private::create_dir_all(&self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
         for attempt in 0..ID_TRIES_MAX {
-            let id = new_id(at, attempt);
+            let id = new_id(at, attempt)?;
             let path = self.runs().join(&id);
             match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
@@ -64,7 +79,7 @@ impl Store {
     }
 
     /// The folder of a run that is known by its whole id, made if need be (a run taken over from another clone).
-    pub fn adopt(&self, id: &str) -> Result<RunFolder> {
+    pub fn adopt(&self, id: &RunId) -> Result<RunFolder> {
         let folder = self.folder(id);
         private::create_dir_all(&folder.path).with_context(|| format!("create {}", folder.path.display()))?;
         private::create_dir_all(&self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
@@ -74,11 +89,12 @@ impl Store {
 
     /// A run by its id or by a beginning or end of it that only one run has.
     pub fn find(&self, id: &str) -> Result<RunFolder> {
-        if self.folder(id).path.is_dir() && !id.is_empty() && !id.contains(['/', '.']) {
-            return Ok(self.folder(id));
+        let ids = self.ids()?;
+        if let Some(exact) = ids.iter().find(|known| *known == id) {
+            return Ok(self.folder(exact));
         }
-        let mut matching: Vec<String> =
-            self.ids()?.into_iter().filter(|known| known.starts_with(id) || known.ends_with(id)).collect();
+        let mut matching: Vec<RunId> =
+            ids.into_iter().filter(|known| known.starts_with(id) || known.ends_with(id)).collect();
         match (matching.pop(), matching.is_empty()) {
             (Some(only), true) => Ok(self.folder(&only)),
             (Some(_), false) => {
@@ -101,8 +117,8 @@ impl Store {
     /// The run that was started last, without looking at the others.
     pub fn latest(&self) -> Option<RunFolder> {
         let id = fs::read_to_string(self.root.join("latest")).ok()?;
-        let folder = self.folder(id.trim());
-        (!folder.id.is_empty() && folder.path.is_dir()).then_some(folder)
+        let folder = self.folder(&RunId::parse(id.trim()).ok()?);
+        folder.path.is_dir().then_some(folder)
     }
 
     /// The run is over: it is history from now on.
@@ -136,16 +152,16 @@ impl Store {
     }
 
     /// The folder a run of this id has, whether or not it is there.
-    pub fn named(&self, id: &str) -> RunFolder {
+    pub fn named(&self, id: &RunId) -> RunFolder {
         self.folder(id)
     }
 
-    fn ids(&self) -> Result<Vec<String>> {
+    fn ids(&self) -> Result<Vec<RunId>> {
         names(&self.runs())
     }
 
-    fn folder(&self, id: &str) -> RunFolder {
-        RunFolder { id: id.to_owned(), path: self.runs().join(id) }
+    fn folder(&self, id: &RunId) -> RunFolder {
+        RunFolder { id: id.clone(), path: self.runs().join(id) }
     }
 
     fn runs(&self) -> PathBuf {
@@ -158,6 +174,23 @@ impl Store {
 }
 
 impl RunFolder {
+    /// The same for everything in the run's folder, before its journal is opened.
+    pub fn check(&self) -> Result<()> {
+        let mut folders = vec![self.path.clone()];
+        plain(&self.path)?;
+        for _ in 0..FOLDERS_MAX {
+            let Some(folder) = folders.pop() else { return Ok(()) };
+            for entry in entries(&folder)? {
+                if plain(&entry)? == Plain::Folder {
+                    folders.push(entry);
+                }
+            }
+        }
+        Err(Failure::environment(format!("{} has more than {FOLDERS_MAX} folders", self.path.display()))
+            .next(format!("mv '{}' ~/{}.damaged", self.path.display(), self.id))
+            .into())
+    }
+
     pub fn reports(&self) -> PathBuf {
         self.path.join("reports")
     }
@@ -192,7 +225,7 @@ impl RunFolder {
 }
 
 /// `20261115-224849-k3x9`: the time, and letters that two runs of one second do not share by chance.
-fn new_id(at: i64, attempt: u32) -> String {
+fn new_id(at: i64, attempt: u32) -> Result<RunId> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let time = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
     let mut random = std::hash::BuildHasher::hash_one(
@@ -204,23 +237,53 @@ fn new_id(at: i64, attempt: u32) -> String {
         tail.push(char::from(LETTERS.get((random % 32) as usize).copied().unwrap_or(b'a')));
         random /= 32;
     }
-    format!("{}-{tail}", time.strftime("%Y%m%d-%H%M%S"))
+    RunId::parse(&format!("{}-{tail}", time.strftime("%Y%m%d-%H%M%S"))).context("name a run")
 }
 
-/// Whether a name could be a run's id.
-pub fn is_run_id(name: &str) -> bool {
-    let parts: Vec<&str> = name.split('-').collect();
-    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
-    matches!(*parts.as_slice(), [day, time, tail] if digits(day, 8) && digits(time, 6) && tail.len() == 4)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plain {
+    Absent,
+    File,
+    Folder,
 }
 
-fn names(folder: &Path) -> Result<Vec<String>> {
+fn plain(path: &Path) -> Result<Plain> {
+    let kind = match fs::symlink_metadata(path) {
+        Ok(facts) => facts.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Plain::Absent),
+        Err(error) => return Err(error).with_context(|| format!("look at {}", path.display())),
+    };
+    if kind.is_dir() {
+        return Ok(Plain::Folder);
+    }
+    if kind.is_file() {
+        return Ok(Plain::File);
+    }
+    let what = if kind.is_symlink() { "a link" } else { "neither a file nor a folder" };
+    Err(Failure::environment(format!("{} is {what}, which redgreen did not make", path.display()))
+        .evidence("nothing was read or written through it")
+        .next(format!("ls -l '{0}', and if it is not yours: rm '{0}'", path.display()))
+        .into())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let act = || format!("read {}", folder.display());
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry.with_context(act)?.path())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error).with_context(act),
+    }
+}
+
+/// The runs that a folder has an entry for; what has another name is not ours.
+fn names(folder: &Path) -> Result<Vec<RunId>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error).with_context(|| format!("read {}", folder.display())),
     };
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let id = |name: std::ffi::OsString| RunId::parse(name.to_str()?).ok();
+    let mut names: Vec<RunId> = entries.filter_map(|entry| id(entry.ok()?.file_name())).collect();
     names.sort();
     Ok(names)
 }

@@ -2,21 +2,22 @@
 
 use redgreen_core::brief::Brief;
 use redgreen_core::event::{Mark, Run};
+use redgreen_core::names::{Branch, Label, Oid, RunBranch, RunId};
 use redgreen_core::policy::Policy;
 
 use super::*;
 
 fn started(id: &str) -> Event {
-    let base = Mark { commit: "c0".to_owned(), tree: "t0".to_owned() };
+    let base = Mark { commit: Oid::default(), tree: Oid::default() };
     Event::Started {
         run: Box::new(Run {
-            id: id.to_owned(),
+            id: RunId::parse(id).unwrap(),
             brief: Brief::of("add"),
             policy: Policy::default(),
             base,
-            target: "main".to_owned(),
-            branch: "redgreen/add".to_owned(),
-            agent: "script".to_owned(),
+            target: Branch::parse("main").unwrap(),
+            branch: RunBranch::parse("redgreen/add").unwrap(),
+            agent: Label::of("script"),
             linters: Vec::new(),
         }),
     }

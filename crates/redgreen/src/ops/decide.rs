@@ -31,6 +31,11 @@ fn decide(
     observe: Observer<'_>,
 ) -> Result<Stopped> {
     let folder = pick(project, run)?;
+    let verb = match decision {
+        Decision::Approve => "approve",
+        Decision::Abort => "abort",
+    };
+    project.check_run(&folder.id, &format!("{verb} {}", folder.id))?;
     let kill_at = kill_at(project)?;
     project.clear_stale(Some(&folder));
     let (journal, state) = Journal::open(&folder, kill_at)?;

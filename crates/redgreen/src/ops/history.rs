@@ -1,6 +1,7 @@
 //! `redgreen history`: the handoffs, newest first.
 
 use anyhow::Result;
+use redgreen_core::names::Oid;
 use redgreen_core::note::Note;
 use serde::Serialize;
 
@@ -20,7 +21,7 @@ pub struct History {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    pub commit: String,
+    pub commit: Oid,
     pub subject: String,
     /// Seconds since 1970.
     pub date: i64,
@@ -32,7 +33,7 @@ pub fn history(project: &Project, limit: usize) -> Result<History> {
     notes::check(project)?;
     let mut starts = vec!["HEAD".to_owned()];
     for folder in project.store.open()? {
-        starts.extend(journal::read(&folder)?.0.map(|state| state.progress.head.commit));
+        starts.extend(journal::read(&folder)?.0.map(|state| state.progress.head.commit.to_string()));
     }
     let starts: Vec<&str> = starts.iter().map(String::as_str).collect();
     let found = project.git.notes().recent(limit.saturating_add(1), &starts)?;

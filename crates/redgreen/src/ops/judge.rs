@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
+use redgreen_core::names::Oid;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Policy;
 use redgreen_core::report::Counts;
@@ -93,7 +94,7 @@ impl Judgement {
 struct Candidate {
     /// A commit's id, or the word for what is no commit.
     head: String,
-    tree: String,
+    tree: Oid,
     before: String,
     /// What somebody might take for a part of it, and is none.
     note: Option<String>,
@@ -116,11 +117,11 @@ fn candidate(git: &Git, head: &str) -> Result<Candidate> {
         }
         _ => {
             let id = commit(git, head)?;
-            let checked_out = git.resolve("HEAD^{commit}")?.as_deref() == Some(id.as_str());
+            let checked_out = git.resolve("HEAD^{commit}")?.as_ref() == Some(&id);
             let count = if checked_out { dirty.staged + dirty.unstaged + dirty.untracked } else { 0 };
             let rest = " not committed and not judged; --head WORKTREE judges all files, --head INDEX what is staged";
             let (tree, before) = (git.tree_of(&id)?, format!("{id}~1"));
-            Ok(Candidate { head: id, tree, before, note: told(count, rest) })
+            Ok(Candidate { head: id.to_string(), tree, before, note: told(count, rest) })
         }
     }
 }
@@ -129,7 +130,7 @@ fn changes(count: usize) -> String {
     if count == 1 { "1 change in your checkout is".to_owned() } else { format!("{count} changes in your checkout are") }
 }
 
-fn commit(git: &Git, name: &str) -> Result<String> {
+fn commit(git: &Git, name: &str) -> Result<Oid> {
     git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
         Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline").into()
     })
@@ -193,8 +194,8 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     Ok(Judgement {
         version: 1,
         phase: question.phase,
-        base,
-        head,
+        base: base.to_string(),
+        head: head.to_string(),
         verdict: verdict.decision,
         side: verdict.first().map_or(Side::Nobody, |reason| reason.code.side()),
         reasons: verdict.reasons.iter().map(told).collect(),

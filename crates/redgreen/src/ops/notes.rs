@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Write};
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::handoff::{Handoff, NOTES_REF};
+use redgreen_core::names::Oid;
 use redgreen_core::note::Note;
 use redgreen_core::state::{Ending, Situation};
 use serde::Serialize;
@@ -30,7 +31,7 @@ pub struct Repaired {
     /// Notes that are as they should be.
     pub sound: usize,
     /// Commits whose note was written again from a journal.
-    pub rewritten: Vec<String>,
+    pub rewritten: Vec<Oid>,
     /// Notes nobody here knows the right text of; their text was moved to these files.
     pub set_aside: Vec<String>,
     /// The ref pointed to nothing and was made anew.
@@ -56,7 +57,7 @@ pub fn check(project: &Project) -> Result<()> {
         // Every commit with a note: a run at work, or killed, may have made one more and not noted it yet.
         expected.extend(state.trail.into_iter().map(|waypoint| waypoint.progress.head.commit));
     }
-    let commits: Vec<&str> = expected.iter().map(String::as_str).collect();
+    let commits: Vec<&str> = expected.iter().map(Oid::as_str).collect();
     let (notes, health) = project.git.notes().read_and_check(&commits)?;
     match health {
         Health::Dangling => Err(damaged(format!("{NOTES_REF} points to an object that is not there"))),
@@ -89,7 +90,7 @@ pub fn repair(project: &Project) -> Result<Repaired> {
         notes.delete_ref()?;
     }
     let known = known_handoffs(project)?;
-    let mut present: BTreeMap<String, String> = notes.all()?.into_iter().map(|note| (note.commit, note.text)).collect();
+    let mut present: BTreeMap<Oid, String> = notes.all()?.into_iter().map(|note| (note.commit, note.text)).collect();
     for (commit, handoff) in &known {
         let text = present.remove(commit);
         if text.as_deref().is_some_and(|text| Note::parse(text).is_ok()) {
@@ -114,7 +115,7 @@ pub fn repair(project: &Project) -> Result<Repaired> {
 }
 
 /// The last handoff each journal has for each commit.
-fn known_handoffs(project: &Project) -> Result<BTreeMap<String, Handoff>> {
+fn known_handoffs(project: &Project) -> Result<BTreeMap<Oid, Handoff>> {
     let mut known = BTreeMap::new();
     for folder in project.store.all()? {
         for (commit, handoff) in handoffs_of(&folder) {
@@ -125,7 +126,7 @@ fn known_handoffs(project: &Project) -> Result<BTreeMap<String, Handoff>> {
 }
 
 /// A journal that cannot be read has nothing to say here; the verbs that need it say so themselves.
-fn handoffs_of(folder: &RunFolder) -> Vec<(String, Handoff)> {
+fn handoffs_of(folder: &RunFolder) -> Vec<(Oid, Handoff)> {
     let Ok((_, lines)) = journal::read(folder) else { return Vec::new() };
     let noted = lines.into_iter().filter_map(|line| match line.body {
         Body::Event(event) => match *event {
@@ -137,7 +138,7 @@ fn handoffs_of(folder: &RunFolder) -> Vec<(String, Handoff)> {
     noted.collect()
 }
 
-fn set_aside(project: &Project, commit: &str, text: &str) -> Result<String> {
+fn set_aside(project: &Project, commit: &Oid, text: &str) -> Result<String> {
     let folder = project.git.common_dir.join("redgreen/notes-set-aside");
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     for number in 1..=ASIDE_MAX {

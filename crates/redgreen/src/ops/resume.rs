@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use redgreen_core::brief::{Brief, Document};
 use redgreen_core::event::{Event, Mark, Run};
-use redgreen_core::handoff::Handoff;
+use redgreen_core::handoff::{Handoff, RunFacts};
+use redgreen_core::names::{Label, Oid};
 use redgreen_core::note::Note;
 
 use super::run::{Limits, keep_agents, keep_examples, of_brief, went_wrong, withheld};
@@ -45,6 +46,7 @@ pub fn resume(project: &Project, request: &Request, observe: Observer<'_>) -> Re
 }
 
 fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Observer<'_>) -> Result<Stopped> {
+    project.check_run(&folder.id, &format!("resume {}", folder.id))?;
     let kill_at = kill_at(project)?;
     project.clear_stale(Some(&folder));
     let state = state_of(&folder)?;
@@ -73,30 +75,39 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
 
 /// A run of another clone: its branch, the tip of it, and the note there.
 struct Elsewhere {
-    tip: String,
+    tip: Oid,
     handoff: Handoff,
 }
 
 /// Looks at the tips of redgreen's branches, local and fetched, for a handoff that is not the last.
 fn find_elsewhere(project: &Project, id: Option<&str>) -> Result<Option<Elsewhere>> {
     let tips = project.git.run_branch_tips()?;
-    let commits: Vec<&str> = tips.iter().map(String::as_str).collect();
-    let mut found = Vec::new();
+    let commits: Vec<&str> = tips.iter().map(|(_, tip)| tip.as_str()).collect();
+    let mut found: Vec<Elsewhere> = Vec::new();
     for note in project.git.notes().read_many(&commits)? {
         // A plain note names no run; it is gone on from where it is checked out.
         let Note::Whole(handoff) = notes::readable(&note.commit, &note.text)? else { continue };
         let wanted = id.is_none_or(|id| handoff.run.id.starts_with(id) || handoff.run.id.ends_with(id));
-        let here = project.store.find(&handoff.run.id).is_ok();
-        if wanted && !here && !found.iter().any(|known: &Elsewhere| known.handoff.run.id == handoff.run.id) {
-            found.push(Elsewhere { tip: note.commit, handoff: *handoff });
+        if !wanted || project.store.find(&handoff.run.id).is_ok() {
+            continue;
+        }
+        // Only the branch that carries the note may be the one it names: a note cannot lead to another branch.
+        if !tips.iter().any(|(branch, tip)| *branch == handoff.run.branch && *tip == note.commit) {
+            return Err(elsewhere_named(&handoff, &note.commit).into());
+        }
+        match found.iter().find(|known| known.handoff.run.id == handoff.run.id) {
+            Some(known) if known.tip == note.commit => {}
+            Some(known) => return Err(two_tips(&handoff, &known.tip, &note.commit).into()),
+            None => found.push(Elsewhere { tip: note.commit, handoff: *handoff }),
         }
     }
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(Some(only)),
         (Some(last), false) => {
             let failure = Failure::usage("several runs of other clones can be taken over; name one");
-            let failure = found.iter().fold(failure, |failure, known| failure.evidence(known.handoff.run.id.clone()));
-            Err(failure.evidence(last.handoff.run.id).next("redgreen resume <run>").into())
+            let failure =
+                found.iter().fold(failure, |failure, known| failure.evidence(known.handoff.run.id.to_string()));
+            Err(failure.evidence(last.handoff.run.id.to_string()).next("redgreen resume <run>").into())
         }
         (None, _) => Ok(None),
     }
@@ -107,6 +118,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let git = &project.git;
     let kill_at = kill_at(project)?;
     let brief = brief_of(git, &handoff)?;
+    agreed(project, &handoff, &brief)?;
     let policy = of_brief(project.file.policy(&project.environment)?, &brief, &project.file);
     let policy = request.limits.over(policy)?;
     let (team, choice, remark) = team(project, &request.agents, None)?;
@@ -116,7 +128,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     for (what, commit) in [("it started from", &handoff.run.base), ("it stopped at", &tip)] {
         if git.resolve(&format!("{commit}^{{commit}}"))?.is_none() {
             return Err(Failure::environment(format!("the commit that run {} {what} is not here", handoff.run.id))
-                .evidence(commit.clone())
+                .evidence(commit.to_string())
                 .next("git fetch --all, then: redgreen resume")
                 .into());
         }
@@ -129,6 +141,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
         .next(format!("git branch {} origin/{}", handoff.run.target, handoff.run.target))
         .into());
     }
+    check_branch(git, &handoff, &tip)?;
     let run = Run {
         id: handoff.run.id.clone(),
         brief,
@@ -136,15 +149,16 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
         base: Mark { commit: handoff.run.base.clone(), tree: git.tree_of(&handoff.run.base)? },
         target: handoff.run.target.clone(),
         branch: handoff.run.branch.clone(),
-        agent: team.name(),
+        agent: Label::of(&team.name()),
         linters: project.file.linters(&git.root, &project.environment),
     };
     let head = Mark { tree: git.tree_of(&tip)?, commit: tip };
-    let branch = format!("refs/heads/{}", run.branch);
-    match git.edit_refs(&[RefEdit::Create { name: &branch, new: &head.commit }])? {
-        Swap::Done | Swap::Moved => {}
+    if git.edit_refs(&[RefEdit::Create { name: &run.branch.full_ref(), new: &head.commit }])? == Swap::Moved {
+        // It is there already, as `check_branch` saw it, unless someone was faster.
+        check_branch(git, &handoff, &head.commit)?;
     }
     let folder = project.store.adopt(&run.id)?;
+    project.remember_run(&run.id)?;
     keep_agents(&folder, &team, &choice)?;
     keep_examples(&folder, withheld.as_deref())?;
     let (journal, _) = Journal::open(&folder, kill_at)?;
@@ -155,6 +169,62 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     // It can be rendered again: `redgreen report`.
     report::keep_summary(project, &stopped).ok();
     Ok(stopped)
+}
+
+/// Commands that a note brings along run only when the user agrees: whoever can push notes could name any.
+fn agreed(project: &Project, handoff: &Handoff, brief: &Brief) -> Result<()> {
+    if brief.convergence.is_empty() || project.environment.trust {
+        return Ok(());
+    }
+    let id = &handoff.run.id;
+    let failure = Failure::usage(format!("the note of run {id} names commands that you have not agreed to"));
+    let failure = brief.convergence.iter().fold(failure, |failure, line| failure.evidence(format!("{line:?}")));
+    Err(failure.next(format!("redgreen resume {id} --trust")).into())
+}
+
+/// A run is taken over only where its branch, if it is here, is where the note says, and nobody has it checked out: the
+/// run would move it under a checkout, or leave commits that only this clone has without a ref.
+fn check_branch(git: &Git, handoff: &Handoff, tip: &Oid) -> Result<()> {
+    let RunFacts { id, branch, target, base, .. } = &handoff.run;
+    if *target == branch.as_str() {
+        return Err(Failure::environment(format!("run {id} is meant for {target}, the branch it works on"))
+            .evidence(format!("its note is on commit {tip}"))
+            .next(format!("git notes --ref=tdd-handoffs show {tip}"))
+            .into());
+    }
+    if !git.contains(tip, base)? {
+        return Err(Failure::environment(format!("run {id} cannot have started from {base}"))
+            .evidence(format!("its last commit {tip} does not contain that one"))
+            .next(format!("git log --oneline {tip}"))
+            .into());
+    }
+    if let Some(folder) = git.checked_out(&branch.full_ref())? {
+        return Err(Failure::environment(format!("the branch {branch} of run {id} is checked out"))
+            .evidence(format!("in {}", folder.display()))
+            .next(format!("git -C '{}' switch {target}, then: redgreen resume {id}", folder.display()))
+            .into());
+    }
+    match git.read_ref(&branch.full_ref())? {
+        Some(here) if here != *tip => Err(two_tips(handoff, &here, tip).into()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn two_tips(handoff: &Handoff, one: &Oid, other: &Oid) -> Failure {
+    let RunFacts { id, branch, .. } = &handoff.run;
+    Failure::environment(format!("the branch {branch} of run {id} is at two commits"))
+        .evidence(format!("{one} has commits or a note that {other} has not, or the other way round"))
+        .evidence("it is not moved, so that no commit is lost")
+        .next(format!(
+            "git branch -m {branch} {branch}-kept (or delete the one you do not want), then: redgreen resume {id}"
+        ))
+}
+
+fn elsewhere_named(handoff: &Handoff, commit: &Oid) -> Failure {
+    let RunFacts { id, branch, .. } = &handoff.run;
+    Failure::environment(format!("the note of run {id} names the branch {branch}, and is not at its tip"))
+        .evidence(format!("the note is on commit {commit}"))
+        .next(format!("git notes --ref=tdd-handoffs show {commit}"))
 }
 
 /// What the note says of the wish. It names the files that the run was begun with, and knows their content when it sees

@@ -31,6 +31,7 @@ pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Resul
                 .next(format!("to go on from there: git switch -c <name> {commit}, then: redgreen resume"))
         })?,
     };
+    project.check_run(&folder.id, &format!("rollback {id}"))?;
     let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
     let state = state.context("the run's journal is empty")?;
     if state.is_over() {

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use redgreen_core::brief::{Brief, Door, ExecutionMethod};
 use redgreen_core::control::examples::Example;
 use redgreen_core::event::{Event, Mark, Run};
+use redgreen_core::names::{Branch, Label, Oid, RUN_BRANCH_PREFIX, RunBranch};
 use redgreen_core::policy::Policy;
 use redgreen_core::report::{Outcome, Report};
 
@@ -64,8 +65,8 @@ pub struct Ready<'a> {
     policy: Policy,
     team: Team,
     choice: Choice,
-    base: String,
-    target: String,
+    base: Oid,
+    target: Branch,
     withheld: Option<Vec<Example>>,
     kill_at: Option<KillAt>,
 }
@@ -107,6 +108,7 @@ impl<'a> Ready<'a> {
         let project = self.project;
         let baseline = self.baseline(observe)?;
         let folder = project.store.create(now())?;
+        project.remember_run(&folder.id)?;
         let started = self.first_event(&folder).and_then(|first| {
             keep_agents(&folder, &self.team, &self.choice)?;
             keep_examples(&folder, self.withheld.as_deref())?;
@@ -131,7 +133,7 @@ impl<'a> Ready<'a> {
 
     /// What the tests of the start show in the clean room, before anything is made. Where set-up commands bring what the
     /// tests need, it is found out after them.
-    fn baseline(&self, observe: Observer<'_>) -> Result<Option<(String, Report)>> {
+    fn baseline(&self, observe: Observer<'_>) -> Result<Option<(Oid, Report)>> {
         let project = self.project;
         if !project.file.worktree.setup.is_empty() {
             return Ok(None);
@@ -154,10 +156,9 @@ impl<'a> Ready<'a> {
     fn first_event(&self, folder: &RunFolder) -> Result<Event> {
         let project = self.project;
         let tree = project.git.tree_of(&self.base)?;
-        let tail = folder.id.rsplit('-').next().unwrap_or_default();
         let branch = match &self.request.branch {
-            Some(branch) => branch.clone(),
-            None => format!("redgreen/{}-{tail}", self.brief.slug()),
+            Some(branch) => run_branch(branch)?,
+            None => run_branch(&format!("{RUN_BRANCH_PREFIX}{}-{}", self.brief.slug(), folder.id.tail()))?,
         };
         is_free(project, &branch)?;
         let run = Run {
@@ -167,7 +168,7 @@ impl<'a> Ready<'a> {
             base: Mark { commit: self.base.clone(), tree },
             target: self.target.clone(),
             branch,
-            agent: self.team.name(),
+            agent: Label::of(&self.team.name()),
             linters: project.file.linters(&project.git.root, &project.environment),
         };
         Ok(Event::Started { run: Box::new(run) })
@@ -335,16 +336,16 @@ impl Limits {
 }
 
 /// The commit to start from and the branch the result is meant for.
-fn starting_point(project: &Project, request: &Request) -> Result<(String, String)> {
+fn starting_point(project: &Project, request: &Request) -> Result<(Oid, Branch)> {
     let Head { commit, branch } = project.git.head()?;
     match (&request.onto, branch) {
         (Some(onto), _) => match project.git.read_ref(&format!("refs/heads/{onto}"))? {
-            Some(tip) => Ok((tip, onto.clone())),
+            Some(tip) => Ok((tip, target_branch(onto)?)),
             None => Err(Failure::usage(format!("there is no branch {onto:?} to develop for"))
                 .next("git branch --list")
                 .into()),
         },
-        (None, Some(branch)) => Ok((commit, branch)),
+        (None, Some(branch)) => Ok((commit, target_branch(&branch)?)),
         (None, None) => Err(Failure::environment(format!("HEAD is detached at {}", short(&commit)))
             .evidence("redgreen has to know the branch that the result is meant for")
             .next("git switch -c <name>, or name a branch: redgreen run --onto <branch> …")
@@ -363,7 +364,26 @@ fn check_branch(project: &Project, branch: &str) -> Result<()> {
             .next("redgreen run --branch <another name> …, or leave --branch away")
             .into());
     }
-    is_free(project, branch)
+    is_free(project, branch)?;
+    run_branch(branch).map(drop)
+}
+
+/// Runs write to branches below `redgreen/` only, so that no note or journal can name one of the user's.
+pub(super) fn run_branch(name: &str) -> Result<RunBranch> {
+    RunBranch::parse(name).map_err(|invalid| {
+        Failure::usage(invalid.to_string())
+            .evidence("runs work on branches below redgreen/, never on yours")
+            .next(format!("redgreen run --branch {RUN_BRANCH_PREFIX}<name> …"))
+            .into()
+    })
+}
+
+pub(super) fn target_branch(name: &str) -> Result<Branch> {
+    Branch::parse(name).map_err(|invalid| {
+        Failure::usage(invalid.to_string())
+            .next("git branch -m <another name>, or: redgreen run --onto <branch> …")
+            .into()
+    })
 }
 
 /// Git keeps branches as files in folders: `a` and `a/b` cannot both be.
@@ -392,11 +412,13 @@ fn short(commit: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use redgreen_core::names::RunId;
+
     use super::*;
 
     #[test]
     fn a_run_that_stopped_for_a_reason_outside_says_how_it_goes_on() {
-        let folder = RunFolder { id: "20260102-030405-abcd".to_owned(), path: PathBuf::new() };
+        let folder = RunFolder { id: RunId::parse("20260102-030405-abcd").unwrap(), path: PathBuf::new() };
         for (next, told) in [
             (None, "put that right, then: redgreen resume 20260102-030405-abcd"),
             (Some("pip install pytest"), "pip install pytest; then: redgreen resume 20260102-030405-abcd"),

@@ -1,6 +1,7 @@
 //! `redgreen salvage`: what was set aside before something was taken back, and the way to get it.
 
 use anyhow::Result;
+use redgreen_core::names::{Branch, Oid, SalvageName};
 use serde::Serialize;
 
 use crate::engine::Project;
@@ -18,8 +19,8 @@ pub struct Salvages {
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     /// What to name it by: `<run>/<number>-<why>`.
-    pub name: String,
-    pub commit: String,
+    pub name: SalvageName,
+    pub commit: Oid,
     /// Seconds since 1970.
     pub date: i64,
     pub why: String,
@@ -31,9 +32,13 @@ pub fn list(project: &Project) -> Result<Salvages> {
 }
 
 /// Makes a branch of it. The checkout is not touched.
-pub fn restore(project: &Project, name: &str, branch: Option<&str>) -> Result<(Item, String)> {
+pub fn restore(project: &Project, name: &str, branch: Option<&str>) -> Result<(Item, Branch)> {
     let item = find(project, name)?;
     let branch = branch.map_or_else(|| format!("salvage/{}", item.name), str::to_owned);
+    let branch = Branch::parse(&branch).map_err(|invalid| {
+        Failure::usage(invalid.to_string())
+            .next(format!("redgreen salvage restore {} --branch <another name>", item.name))
+    })?;
     project.git.salvage_to_branch(&item.name, &branch)?;
     Ok((item, branch))
 }

@@ -4,6 +4,7 @@ use anyhow::{Error, Result};
 use redgreen_core::agent::Trouble;
 use redgreen_core::brief::TestCase;
 use redgreen_core::event::Outcome;
+use redgreen_core::names::{Branch, Oid, RunBranch, RunId};
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Spent;
 use redgreen_core::state::review::Reviewing;
@@ -28,7 +29,7 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unreadable {
-    pub id: String,
+    pub id: RunId,
     pub message: String,
     pub evidence: Vec<String>,
     pub next: Option<String>,
@@ -38,7 +39,7 @@ pub struct Unreadable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Overview {
-    pub id: String,
+    pub id: RunId,
     pub request: String,
     pub phase: Phase,
     pub cycle: u32,
@@ -57,9 +58,9 @@ pub struct Overview {
     /// Why it stopped, if it did.
     pub outcome: Option<Outcome>,
     pub trouble: Option<Trouble>,
-    pub branch: String,
-    pub target: String,
-    pub head: String,
+    pub branch: RunBranch,
+    pub target: Branch,
+    pub head: Oid,
     pub spent: Spent,
     pub folder: String,
     /// The command to type next.
@@ -131,7 +132,7 @@ pub fn overview(folder: &RunFolder, state: &State) -> Overview {
 
 /// The command a person should type next for a run in this state.
 pub fn next_command(state: &State, at_work: bool) -> String {
-    let id = short_id(&state.run.id);
+    let id = state.run.id.tail();
     if at_work {
         return format!("redgreen why {id}");
     }
@@ -197,11 +198,6 @@ pub fn next_command(state: &State, at_work: bool) -> String {
 
 fn is_contested(state: &State) -> bool {
     matches!(&state.situation, Situation::Working { stage: Stage::Contested { .. }, .. })
-}
-
-/// The end of a run's id, which is enough to name it.
-fn short_id(id: &str) -> &str {
-    id.rsplit('-').next().unwrap_or(id)
 }
 
 fn trouble(state: &State) -> Option<Trouble> {

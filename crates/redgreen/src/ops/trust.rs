@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::config::Environment;
 use crate::config::layers::{self, Layer};
 use crate::failure::Failure;
+use crate::git::Git;
 
 /// Where agreements are kept, in the user's folder of what programs remember.
 const FOLDER: &str = "trust";
@@ -83,7 +84,14 @@ pub fn revoke(root: &Path, environment: &Environment) -> Result<Trust> {
 fn commands(root: &Path, environment: &Environment) -> Result<Vec<Command>> {
     let layers: Vec<Layer> = layers::layers(root, environment)?.into_iter().filter(|layer| layer.of_project).collect();
     let named = layers::merged(&layers)?.commands();
-    Ok(named.into_iter().map(|(key, line)| Command { key: key.to_owned(), line }).collect())
+    let mut commands: Vec<Command> =
+        named.into_iter().map(|(key, line)| Command { key: key.to_owned(), line }).collect();
+    // Where there is no repository, there is no configuration of its own either.
+    if let Ok(git) = Git::open(root) {
+        let configured = git.configured_commands()?;
+        commands.extend(configured.into_iter().map(|(key, line)| Command { key: format!("git config {key}"), line }));
+    }
+    Ok(commands)
 }
 
 fn record(root: &Path, environment: &Environment, commands: &[Command]) -> Result<PathBuf> {

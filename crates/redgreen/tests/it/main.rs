@@ -7,6 +7,7 @@ mod book;
 mod egress;
 mod git;
 mod honest;
+mod hostile;
 mod kata;
 mod leaks;
 mod model;

@@ -9,7 +9,7 @@ fn until_asked(mut state: State, commits: &mut u32) -> (State, String) {
         let event = match step::next(&state) {
             Step::Prepare { .. } => prepared(),
             Step::Restore { tree, .. } => Event::Restored { tree, salvage: None },
-            Step::Record { file, .. } => Event::Recorded { file },
+            Step::Record { file, .. } => recorded(&file),
             Step::Commit { tree, .. } => {
                 *commits += 1;
                 Event::Committed { mark: mark(&format!("commit{commits}"), &tree) }

@@ -58,7 +58,7 @@ fn no_limit_takes_the_work_of_a_person_back() {
             let verdict = judged(phase, refused(code, None), (phase == Phase::Plan).then(|| planning(None)));
             state = state.apply(&verdict, AT).unwrap();
             assert!(matches!(step::next(&state), Step::Ask { .. }), "{phase} {number}: {:?}", step::next(&state));
-            assert_eq!(state.expected_tree(), tree, "{phase} {number}");
+            assert_eq!(*state.expected_tree(), *tree, "{phase} {number}");
         }
     }
 }
@@ -74,16 +74,16 @@ fn where_nobody_answers_the_run_is_left_and_resumed_with_what_was_written() {
     assert_eq!(outcome_name(&outcome), "agent-unusable");
     state = state.apply(&Event::Left { outcome }, AT).unwrap();
     state = state.apply(&Event::Resumed { policy: None }, AT).unwrap();
-    assert_eq!(step::next(&state), Step::Prepare { tree: "half".to_owned() });
+    assert_eq!(step::next(&state), Step::Prepare { tree: Oid::named("half") });
 }
 
 fn reviewed(commit: &str, phase: Phase, verdict: Verdict) -> Event {
-    Event::Reviewed { commit: commit.to_owned(), phase, verdict, report: Some(kept()), took_ms: 0 }
+    Event::Reviewed { commit: Oid::named(commit), phase, verdict, report: Some(kept()), took_ms: 0 }
 }
 
 fn found(commits: &[&str], work: Option<&str>) -> Event {
     let commits = commits.iter().map(|name| mark(name, &format!("tree of {name}"))).collect();
-    Event::HumanCommitted { commits, work: work.map(str::to_owned), salvage: None }
+    Event::HumanCommitted { commits, work: work.map(Oid::named), salvage: None }
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn commits_on_the_branch_are_judged_one_by_one_and_taken_in_together() {
     assert_eq!((commit.as_str(), handoff.next_phase), ("two", Phase::Refactor));
     state = state.apply(&Event::Noted { commit, handoff }, AT).unwrap();
     assert_eq!(state.progress.head, mark("two", "tree of two"));
-    assert_eq!(step::next(&state), Step::Prepare { tree: "merged".to_owned() });
+    assert_eq!(step::next(&state), Step::Prepare { tree: Oid::named("merged") });
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Story {
             Step::Prepare { .. } => Some(prepared()),
             Step::Pause { .. } => Some(Event::Paused),
             Step::Restore { tree, .. } => Some(Event::Restored { tree, salvage: None }),
-            Step::Record { file, .. } => Some(Event::Recorded { file }),
+            Step::Record { file, .. } => Some(recorded(&file)),
             Step::Commit { tree, .. } => {
                 self.commits += 1;
                 Some(Event::Committed { mark: mark(&format!("commit{}", self.commits), &tree) })
@@ -129,8 +129,8 @@ impl Story {
             }
             "approve" => Event::Decided { decision: Choice::Approve, manner: Manner::default() },
             "abort" => Event::Decided { decision: Choice::Abort, manner: Manner::default() },
-            "back" => Event::RolledBack { to: format!("commit{number}"), salvage: None },
-            "merged" => Event::Merged { commit: "merge".to_owned() },
+            "back" => Event::RolledBack { to: Oid::named(&format!("commit{number}")), salvage: None },
+            "merged" => Event::Merged { commit: Oid::named("merge") },
             "blocked" => Event::MergeBlocked { trouble: trouble("a conflict") },
             unknown => panic!("no such word: {unknown}"),
         }
@@ -346,7 +346,7 @@ fn a_green_that_does_not_come_off_is_taken_back_and_told() {
         "ask=implementing judge=GREEN restore=tree2 record note leave=gave-up stop",
     );
     let text = story.recorded("cycle-1/green-phase-failure.md");
-    assert!(text.contains("2 iterations are used up") && text.contains("redgreen resume r1"), "{text}");
+    assert!(text.contains("2 iterations are used up") && text.contains(&format!("redgreen resume {RUN}")), "{text}");
     let (commit, note) = story.last_note();
     assert_eq!((commit, note.phase, note.next_phase), ("commit2", Phase::Red, Phase::Green));
     assert_eq!(note.error.as_deref(), Some("2 iterations are used up"));
@@ -502,6 +502,6 @@ fn a_run_can_be_taken_back_to_every_commit() {
         assert_eq!(story.state.progress.targets.is_empty(), !(2..4).contains(&commit));
     }
     let story = Story::of(Policy::default(), &[], &format!("{whole} interrupt back=2"));
-    let gone = Event::RolledBack { to: "commit3".to_owned(), salvage: None };
+    let gone = Event::RolledBack { to: Oid::named("commit3"), salvage: None };
     assert!(story.state.apply(&gone, AT).is_err(), "what was taken back is gone");
 }

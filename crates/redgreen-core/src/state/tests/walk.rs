@@ -22,7 +22,7 @@ const FAILURES: [Failure; 5] = [
 struct Place {
     state: State,
     /// What the worktree really holds; `None` while there is none.
-    held: Option<String>,
+    held: Option<Oid>,
 }
 
 struct Edge {
@@ -193,9 +193,9 @@ impl Walk {
     }
 
     /// A name nobody had before.
-    fn fresh(&mut self, kind: &str) -> String {
+    fn fresh(&mut self, kind: &str) -> Oid {
         self.names += 1;
-        format!("{kind}{}", self.names)
+        Oid::named(&format!("{kind}{}", self.names))
     }
 
     /// Everything the next step can end in.
@@ -203,7 +203,7 @@ impl Walk {
         let state = &place.state;
         let held = place.held.clone().unwrap_or_default();
         let same = |event: Event| (event, place.held.clone());
-        let endings: Vec<(Event, Option<String>)> = match step::next(state) {
+        let endings: Vec<(Event, Option<Oid>)> = match step::next(state) {
             Step::Prepare { tree } => vec![(prepared(), Some(tree))],
             Step::Measure => vec![same(measured(true)), same(measured(false))],
             Step::Pause { .. } => vec![same(Event::Paused)],
@@ -225,7 +225,7 @@ impl Walk {
                 .map(|findings| same(Event::Linted { findings, criteria: vec![], took_ms: 0 }))
                 .into(),
             Step::Restore { tree, .. } => vec![(Event::Restored { tree: tree.clone(), salvage: None }, Some(tree))],
-            Step::Record { file, .. } => vec![same(Event::Recorded { file })],
+            Step::Record { file, .. } => vec![same(recorded(&file))],
             Step::Commit { tree, .. } => {
                 let mark = Mark { commit: self.fresh("commit"), tree };
                 vec![same(Event::Committed { mark })]
@@ -233,7 +233,7 @@ impl Walk {
             Step::Note { commit, handoff } => vec![same(Event::Noted { commit, handoff })],
             Step::Merge { .. } => vec![
                 same(Event::MergeBlocked { trouble: trouble("a conflict") }),
-                same(Event::Merged { commit: "merge".to_owned() }),
+                same(Event::Merged { commit: Oid::named("merge") }),
             ],
             Step::Review { .. } => vec![],
             Step::Discard => vec![(Event::Discarded { salvage: None }, None)],
@@ -291,7 +291,7 @@ impl Walk {
                 continue;
             }
             let back = edge(&left, event, None);
-            assert_eq!(back.to.state.expected_tree(), waypoint.progress.head.tree);
+            assert_eq!(*back.to.state.expected_tree(), waypoint.progress.head.tree);
             assert_eq!(back.to.state.phase(), waypoint.next);
             edges.push(back);
         }
@@ -320,7 +320,7 @@ impl Walk {
     }
 }
 
-fn edge(state: &State, event: Event, held: Option<String>) -> Edge {
+fn edge(state: &State, event: Event, held: Option<Oid>) -> Edge {
     let to = match state.clone().apply(&event, AT) {
         Ok(to) => to,
         Err(illegal) => panic!("{illegal:?}: {event:?} in {:?}, left {:?}", state.situation, state.left),
@@ -540,13 +540,13 @@ fn check_illegal(state: &State) {
         measured(true),
         Event::Linted { findings: vec![], criteria: vec![], took_ms: 0 },
         Event::Paused,
-        Event::Restored { tree: tree.to_owned(), salvage: None },
-        Event::Recorded { file: "f".to_owned() },
+        Event::Restored { tree: tree.clone(), salvage: None },
+        recorded("f"),
         Event::Committed { mark: mark("c", tree) },
-        Event::Noted { commit: "c".to_owned(), handoff: note },
+        Event::Noted { commit: Oid::named("c"), handoff: note },
         Event::Left { outcome: Outcome::Interrupted },
         Event::MergeBlocked { trouble: trouble("a conflict") },
-        Event::Merged { commit: "m".to_owned() },
+        Event::Merged { commit: Oid::named("m") },
         Event::Discarded { salvage: None },
         accepted(state.phase()),
         turned(role_of(state.phase()), done(""), tree),
@@ -559,7 +559,7 @@ fn check_illegal(state: &State) {
             assert_eq!(refused, wrong_role || !legal.contains(&event.name()), "{event:?} in {state:?}");
         }
     }
-    for event in [accepted(other), Event::RolledBack { to: "nowhere".to_owned(), salvage: None }] {
+    for event in [accepted(other), Event::RolledBack { to: Oid::named("nowhere"), salvage: None }] {
         assert!(state.clone().apply(&event, AT).is_err(), "{event:?} in {state:?}");
     }
 }

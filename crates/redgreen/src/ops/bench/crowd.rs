@@ -33,13 +33,13 @@ pub(super) fn make(folder: &Path, handoffs: usize, developed: &Developed) -> Res
     // The notes of the last run are looked for; they are on the newest commits.
     let newest = git.notes().recent(run.state.trail.len(), &["HEAD"])?;
     for (waypoint, note) in run.state.trail.iter().rev().zip(newest) {
-        journal = journal.replace(&waypoint.progress.head.commit, &note.commit);
+        journal = journal.replace(waypoint.progress.head.commit.as_str(), &note.commit);
     }
     let mut at = FIRST_RUN_AT;
     for _ in 0..handoffs / HANDOFFS_PER_RUN {
         let folder = store.create(at)?;
         let path = journal::path(&folder);
-        fs::write(&path, journal.replace(&run.folder.id, &folder.id))
+        fs::write(&path, journal.replace(run.folder.id.as_str(), &folder.id))
             .with_context(|| format!("write {}", path.display()))?;
         store.close(&folder)?;
         at += APART_MS;

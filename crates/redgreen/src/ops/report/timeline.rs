@@ -90,11 +90,11 @@ pub(super) fn timeline(project: &Project, folder: &RunFolder, summary: String) -
     }
     Ok(Timeline {
         version: 1,
-        id: run.id.clone(),
+        id: run.id.to_string(),
         request: run.brief.request.clone(),
-        branch: run.branch.clone(),
-        target: run.target.clone(),
-        agent: run.agent.clone(),
+        branch: run.branch.to_string(),
+        target: run.target.to_string(),
+        agent: run.agent.to_string(),
         started: lines.first().map_or(0, |line| line.at),
         ended: lines.last().map_or(0, |line| line.at),
         baseline: teller.baseline,
@@ -155,7 +155,7 @@ impl Teller<'_> {
             Event::Committed { mark } => {
                 let diff = self.git.diff_text(&self.head.tree, &mark.tree, DIFF_BYTES_MAX)?;
                 if let Some(step) = self.steps.last_mut() {
-                    step.commit = Some(mark.commit.clone());
+                    step.commit = Some(mark.commit.to_string());
                     step.diff = Some(diff.text).filter(|text| !text.trim().is_empty());
                     step.diff_cut = diff.cut;
                 }

@@ -5,6 +5,7 @@ use anyhow::Result;
 use redgreen_core::brief::Brief;
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::handoff::{Handoff, RunFacts, VERSION};
+use redgreen_core::names::{Label, Oid, RUN_BRANCH_PREFIX};
 use redgreen_core::note::{Note, Plain};
 use redgreen_core::phase::Phase;
 
@@ -13,11 +14,11 @@ use crate::engine::{Engine, Observer, Project, Sight, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
-use crate::ops::run::{keep_agents, keep_examples, went_wrong, withheld};
+use crate::ops::run::{keep_agents, keep_examples, run_branch, target_branch, went_wrong, withheld};
 use crate::ops::{BEGIN, Stopped, kill_at, notes, report, team};
 
 /// The plain note of the commit that is checked out; an error where it cannot be gone on from.
-pub(super) fn at_head(project: &Project) -> Result<Option<(String, Plain)>> {
+pub(super) fn at_head(project: &Project) -> Result<Option<(Oid, Plain)>> {
     let Head { commit: head, .. } = project.git.head()?;
     let Some(found) = project.git.notes().recent(1, &["HEAD"])?.pop() else { return Ok(None) };
     let Note::Plain(plain) = notes::readable(&found.commit, &found.text)? else { return Ok(None) };
@@ -47,7 +48,7 @@ pub(super) fn at_head(project: &Project) -> Result<Option<(String, Plain)>> {
 pub(super) fn adopt(
     project: &Project,
     request: &Request,
-    (commit, plain): (String, Plain),
+    (commit, plain): (Oid, Plain),
     observe: Observer<'_>,
 ) -> Result<Stopped> {
     let git = &project.git;
@@ -74,9 +75,9 @@ pub(super) fn adopt(
         id: folder.id.clone(),
         policy,
         base: Mark { tree: git.tree_of(&commit)?, commit: commit.clone() },
-        target,
-        branch: format!("redgreen/{}-{}", brief.slug(), folder.id.rsplit('-').next().unwrap_or_default()),
-        agent: team.name(),
+        target: target_branch(&target)?,
+        branch: run_branch(&format!("{RUN_BRANCH_PREFIX}{}-{}", brief.slug(), folder.id.tail()))?,
+        agent: Label::of(&team.name()),
         linters: project.file.linters(&git.root, &project.environment),
         brief,
     };

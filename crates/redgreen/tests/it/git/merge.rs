@@ -7,12 +7,14 @@ use redgreen::git::{Git, Merge, MergeRequest, Settled};
 use redgreen::process::Stop;
 use redgreen_core::event::Commits;
 
-use super::repo::{Repo, run, shell, told, try_run, write};
+use redgreen_core::names::Oid;
+
+use super::repo::{Repo, branch, oid, run, shell, told, try_run, write};
 
 struct Bench {
     repo: Repo,
     git: Git,
-    source: String,
+    source: Oid,
 }
 
 impl Bench {
@@ -21,6 +23,7 @@ impl Bench {
         let repo = Repo::new();
         repo.git("checkout -q -b source");
         let source = repo.file("src/lib.txt", "better\n").file("new.txt", "new\n").commit("source");
+        let source = oid(&source);
         repo.git("checkout -q main");
         repo.file("b.txt", "b\n").commit("second");
         let git = repo.open();
@@ -34,7 +37,7 @@ impl Bench {
     fn merge_into(&self, target: &str) -> Merge {
         let scratch = self.repo.place("scratch");
         let request = MergeRequest {
-            target,
+            target: &branch(target),
             source: &self.source,
             message: "merge it\n\nwith a body",
             commits: Commits::Merged,
@@ -46,7 +49,7 @@ impl Bench {
     }
 
     fn settle(&self) -> Settled {
-        self.git.settle_merge("main", &self.source, &self.repo.place("scratch")).unwrap()
+        self.git.settle_merge(&branch("main"), &self.source, &self.repo.place("scratch")).unwrap()
     }
 
     /// The merge is blocked by `culprit`, says `words`, and left no trace.
@@ -201,7 +204,7 @@ fn a_branch_that_is_checked_out_nowhere_is_merged_out_of_sight() {
 fn a_branch_that_is_not_there_is_an_error() {
     let bench = Bench::new();
     let request = MergeRequest {
-        target: "nope",
+        target: &branch("nope"),
         source: &bench.source,
         message: "x",
         commits: Commits::Merged,
@@ -239,7 +242,7 @@ fn a_merge_that_cannot_write_a_file_leaves_everything_as_it_was() {
     bench.repo.git("checkout -q source");
     bench.repo.file(".gitattributes", "zz filter=no\n").file("same.txt", "same\n").file("zz", "z\n").commit("more");
     bench.repo.git("checkout -q main");
-    let bench = Bench { source: bench.repo.git("rev-parse source"), ..bench };
+    let bench = Bench { source: oid(&bench.repo.git("rev-parse source")), ..bench };
     // One file of the user's is by chance what the merge would write.
     bench.repo.file("b.txt", "dirty\n").file("same.txt", "same\n");
     bench.repo.git("config filter.no.smudge false");
@@ -256,14 +259,14 @@ fn a_merge_killed_among_its_files_is_taken_back() {
     fs::remove_file(bench.repo.root.join("a.txt")).unwrap();
     bench.repo.file(".gitattributes", "zz filter=deadly\n").file("zz", "z\n").commit("more");
     bench.repo.git("checkout -q main");
-    let bench = Bench { source: bench.repo.git("rev-parse source"), ..bench };
+    let bench = Bench { source: oid(&bench.repo.git("rev-parse source")), ..bench };
     bench.repo.file("b.txt", "dirty\n").file("untracked.txt", "mine\n");
     let before = bench.repo.everything();
     run(&bench.repo.root, &["config", "filter.deadly.smudge", "kill -9 $PPID"]);
     try_run(&bench.repo.root, &["merge", "--no-ff", "-m", "x", &bench.source]);
     bench.repo.git("config --remove-section filter.deadly");
     assert_ne!(bench.repo.everything(), before);
-    let (what, next) = told(bench.git.settle_merge("main", &bench.source, &bench.repo.place("scratch")));
+    let (what, next) = told(bench.git.settle_merge(&branch("main"), &bench.source, &bench.repo.place("scratch")));
     assert!(what.contains("half-way") && next.contains("index.lock"), "{what}, {next}");
     fs::remove_file(bench.repo.root.join(".git/index.lock")).unwrap();
     assert_eq!(bench.settle(), Settled::TakenBack);
@@ -280,7 +283,7 @@ fn a_checkout_that_a_crash_left_is_cleared_away() {
     fs::create_dir(&scratch).unwrap();
     run(&bench.repo.root, &["worktree", "add", "-q", left.to_str().unwrap(), "release"]);
     shell(&left, "echo half >src/lib.txt");
-    let settled = bench.git.settle_merge("release", &bench.source, &scratch).unwrap();
+    let settled = bench.git.settle_merge(&branch("release"), &bench.source, &scratch).unwrap();
     assert_eq!((settled, left.exists()), (Settled::TakenBack, false));
     let merged = bench.merge_into("release");
     bench.check_merged(merged, "release", None);
@@ -304,7 +307,7 @@ fn sparse_with(top: &[(&str, &str)]) -> Bench {
     }
     bench.repo.file("src/more.txt", "more\n").commit("more");
     bench.repo.git("checkout -q main");
-    let bench = Bench { source: bench.repo.git("rev-parse source"), ..bench };
+    let bench = Bench { source: oid(&bench.repo.git("rev-parse source")), ..bench };
     bench.repo.git("sparse-checkout set --cone");
     bench.repo.file("b.txt", "dirty\n").file("untracked.txt", "mine\n");
     assert!(!bench.repo.root.join("src").exists());

@@ -5,6 +5,8 @@ use std::thread;
 
 use redgreen::git::Health;
 
+use redgreen_core::names::Oid;
+
 use super::repo::{Repo, told};
 
 const NOTES: &str = "refs/notes/tdd-handoffs";
@@ -72,7 +74,7 @@ fn sixteen_writers_at_once_lose_nothing() {
     let git = repo.open();
     let tree = git.tree_of("main").unwrap();
     let commit = |writer: usize, note: usize| git.commit_tree(&tree, &[], &format!("{writer} {note}"), 1).unwrap();
-    let commits: Vec<Vec<String>> =
+    let commits: Vec<Vec<Oid>> =
         (0..WRITERS).map(|writer| (0..NOTES_EACH).map(|note| commit(writer, note)).collect()).collect();
     thread::scope(|scope| {
         for commits in &commits {
@@ -87,7 +89,7 @@ fn sixteen_writers_at_once_lose_nothing() {
     let all = git.notes().all().unwrap();
     assert_eq!(all.len(), WRITERS * NOTES_EACH);
     assert!(all.iter().all(|note| note.text.trim_end() == note.commit));
-    let asked: Vec<&str> = commits.iter().flatten().map(String::as_str).collect();
+    let asked: Vec<&str> = commits.iter().flatten().map(Oid::as_str).collect();
     let read = git.notes().read_many(&asked).unwrap();
     assert_eq!(read.iter().map(|note| note.commit.as_str()).collect::<Vec<_>>(), asked);
 }
@@ -177,7 +179,7 @@ fn notes_cost_the_same_however_many_there_are() {
         stream += &format!("N inline :{}\ndata 5\n{number:05}\n", number + 1);
     }
     fs::write(repo.place("stream"), stream).unwrap();
-    let measure = |what: &str, parent: &mut String| {
+    let measure = |what: &str, parent: &mut Oid| {
         let tree = git.tree_of("main").unwrap();
         let started = std::time::Instant::now();
         for number in 0..10 {

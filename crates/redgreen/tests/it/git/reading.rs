@@ -4,7 +4,9 @@ use std::fs;
 
 use redgreen::git::{Dirty, Git, Status};
 
-use super::repo::{Repo, run, told};
+use redgreen_core::names::RunId;
+
+use super::repo::{Repo, oid, run, told};
 
 /// The user is told `words` and to type a command with `next` in it.
 fn check<T>(result: anyhow::Result<T>, words: &str, next: &str) {
@@ -56,7 +58,7 @@ fn head_is_a_branch_a_commit_or_nothing_yet() {
     check(repo.open().head(), "no commit yet", "--allow-empty");
     let first = repo.file("a", "1").commit("first");
     let head = repo.open().head().unwrap();
-    assert_eq!((head.commit, head.branch.as_deref()), (first, Some("main")));
+    assert_eq!((head.commit, head.branch.as_deref()), (oid(&first), Some("main")));
     repo.git("checkout -q --detach");
     assert_eq!(repo.open().head().unwrap().branch, None);
 }
@@ -160,7 +162,7 @@ fn reading_leaves_the_index_byte_for_byte() {
     git.diff("main", "main").unwrap();
     git.merged_tree("main", "main").unwrap().unwrap();
     let worktree = repo.worktree();
-    git.snapshot(&worktree, "main^{tree}").unwrap();
+    git.snapshot(&worktree, &git.tree_of("main").unwrap()).unwrap();
     assert_eq!(index(), before);
 }
 
@@ -169,7 +171,11 @@ fn a_lock_in_the_way_comes_with_a_hint() {
     let repo = Repo::new();
     let git = repo.open();
     let head = git.head().unwrap().commit;
-    fs::create_dir_all(repo.root.join(".git/refs/redgreen/salvage/r")).unwrap();
-    fs::write(repo.root.join(".git/refs/redgreen/salvage/r/1-why.lock"), "").unwrap();
-    check(git.salvage("r", "why", &git.tree_of(&head).unwrap(), &head), "File exists", "rm -f");
+    fs::create_dir_all(repo.root.join(".git/refs/redgreen/salvage/20261115-224849-k3x9")).unwrap();
+    fs::write(repo.root.join(".git/refs/redgreen/salvage/20261115-224849-k3x9/1-why.lock"), "").unwrap();
+    check(
+        git.salvage(&RunId::parse("20261115-224849-k3x9").unwrap(), "why", &git.tree_of(&head).unwrap(), &head),
+        "File exists",
+        "rm -f",
+    );
 }

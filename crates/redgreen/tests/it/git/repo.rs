@@ -8,6 +8,7 @@ use std::process::Command;
 
 use redgreen::failure::Failure;
 use redgreen::git::{Git, Worktree};
+use redgreen_core::names::{Branch, Oid};
 
 pub(crate) struct Repo {
     pub(crate) folder: tempfile::TempDir,
@@ -73,7 +74,7 @@ impl Repo {
             private: self.place("private"),
             litter: vec!["__pycache__/".to_owned(), "/target/".to_owned()],
         };
-        let notices = self.open().worktree_add(&worktree, "HEAD").unwrap();
+        let notices = self.open().worktree_add(&worktree, &oid(&self.git("rev-parse HEAD"))).unwrap();
         assert_eq!(notices, Vec::<String>::new());
         worktree
     }
@@ -113,6 +114,14 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     found
+}
+
+pub(crate) fn oid(id: &str) -> Oid {
+    Oid::parse(id).unwrap()
+}
+
+pub(crate) fn branch(name: &str) -> Branch {
+    Branch::parse(name).unwrap()
 }
 
 pub(crate) fn write(path: &Path, text: &str) {

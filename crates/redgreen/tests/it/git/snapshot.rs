@@ -7,13 +7,19 @@ use std::path::PathBuf;
 
 use redgreen::git::{Git, Worktree};
 
-use super::repo::{Repo, files, run, shell, write};
+use redgreen_core::names::{Oid, RunId, SalvageName};
+
+use super::repo::{Repo, branch, files, oid, run, shell, write};
+
+fn run_id() -> RunId {
+    RunId::parse("20261115-224849-k3x9").unwrap()
+}
 
 struct Bench {
     repo: Repo,
     git: Git,
     worktree: Worktree,
-    base: String,
+    base: Oid,
 }
 
 impl Bench {
@@ -28,7 +34,7 @@ impl Bench {
         self.worktree.path.join(name)
     }
 
-    fn snapshot(&self) -> String {
+    fn snapshot(&self) -> Oid {
         let taken = self.git.snapshot(&self.worktree, &self.base).unwrap();
         assert_eq!(taken.nested, Vec::<PathBuf>::new());
         taken.tree
@@ -280,24 +286,32 @@ fn salvaged_work_comes_back_on_a_branch() {
     let head = bench.git.head().unwrap().commit;
     write(&bench.path("new.txt"), "new\n");
     let tree = bench.snapshot();
-    let first = bench.git.salvage("run-1", "Gave up: no test!", &tree, &head).unwrap();
-    let second = bench.git.salvage("run-1", "", &bench.base, &head).unwrap();
-    assert_eq!((first.as_str(), second.as_str()), ("run-1/1-gave-up-no-test", "run-1/2-work"));
+    let first = bench.git.salvage(&run_id(), "Gave up: no test!", &tree, &head).unwrap();
+    let second = bench.git.salvage(&run_id(), "", &bench.base, &head).unwrap();
+    assert_eq!(
+        (first.as_str(), second.as_str()),
+        ("20261115-224849-k3x9/1-gave-up-no-test", "20261115-224849-k3x9/2-work")
+    );
     let all = bench.git.salvages().unwrap();
     let rows: Vec<_> = all.iter().map(|one| (one.name.as_str(), one.why.as_str(), one.subject.as_str())).collect();
     assert_eq!(
         rows,
         [
-            ("run-1/2-work", "work", "salvaged from run-1: work"),
-            (&first, "gave-up-no-test", "salvaged from run-1: Gave up: no test!")
+            ("20261115-224849-k3x9/2-work", "work", "salvaged from 20261115-224849-k3x9: work"),
+            (&first, "gave-up-no-test", "salvaged from 20261115-224849-k3x9: Gave up: no test!")
         ]
     );
     let before = files(&bench.repo.root);
-    bench.git.salvage_to_branch(&first, "saved/work").unwrap();
+    bench.git.salvage_to_branch(&first, &branch("saved/work")).unwrap();
     assert_eq!(bench.git.tree_of("saved/work").unwrap(), tree);
     assert_eq!(files(&bench.repo.root), before);
-    assert!(bench.git.salvage_to_branch(&second, "saved/work").is_err());
-    assert!(bench.git.salvage_to_branch("run-1/9-x", "other").is_err());
+    assert!(bench.git.salvage_to_branch(&second, &branch("saved/work")).is_err());
+    assert!(
+        bench
+            .git
+            .salvage_to_branch(&SalvageName::parse("20261115-224849-k3x9/9-x").unwrap(), &branch("other"))
+            .is_err()
+    );
     bench.git.salvage_drop(&first).unwrap();
     assert_eq!(bench.git.salvages().unwrap().len(), 1);
 }
@@ -336,7 +350,7 @@ fn a_phase_costs_little() {
         bench.git.notes().write(&head, &format!("{round}")).unwrap();
     });
     time("salvage", &mut |_| {
-        bench.git.salvage("r", "w", &tree, &head).unwrap();
+        bench.git.salvage(&run_id(), "w", &tree, &oid(&head)).unwrap();
     });
     time("restore", &mut |round| {
         write(&bench.path("a.txt"), &format!("{round}\n"));

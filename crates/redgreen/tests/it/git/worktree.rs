@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use redgreen::git::Worktree;
 
-use super::repo::{Repo, run, shell, write};
+use redgreen_core::names::Oid;
+
+use super::repo::{Repo, oid, run, shell, write};
 
 #[test]
 fn a_worktree_is_on_no_branch_and_runs_no_hook() {
@@ -70,14 +72,14 @@ fn a_worktree_that_cannot_be_made_leaves_nothing() {
     let repo = Repo::new();
     let before = repo.everything();
     let worktree = Worktree { path: repo.place("w"), private: repo.place("p"), litter: Vec::new() };
-    let error = format!("{:#}", repo.open().worktree_add(&worktree, "nope").err().unwrap());
-    assert!(error.starts_with("add worktree ") && error.ends_with("invalid reference: nope"), "{error}");
+    let error = format!("{:#}", repo.open().worktree_add(&worktree, &Oid::default()).err().unwrap());
+    assert!(error.starts_with("add worktree ") && error.contains("invalid reference: 000"), "{error}");
     assert!(!worktree.path.exists());
     // A filter that fails half-way stands for a full disk.
     repo.git("config filter.no.smudge false");
     repo.git("config filter.no.required true");
     write(&repo.root.join(".git/info/attributes"), "src/* filter=no\n");
-    assert!(repo.open().worktree_add(&worktree, "main").is_err());
+    assert!(repo.open().worktree_add(&worktree, &oid(&repo.git("rev-parse main"))).is_err());
     assert!(!worktree.path.exists());
     repo.git("config --remove-section filter.no");
     assert_eq!(repo.everything().get("(worktrees)"), before.get("(worktrees)"));
@@ -90,7 +92,7 @@ fn a_git_folder_that_cannot_be_written_says_so() {
     // A file where a folder has to be: like a read-only folder, but also for the superuser.
     fs::write(&refs, "").unwrap();
     let worktree = Worktree { path: repo.place("w"), private: repo.place("p"), litter: Vec::new() };
-    let error = format!("{:#}", repo.open().worktree_add(&worktree, "main").err().unwrap());
+    let error = format!("{:#}", repo.open().worktree_add(&worktree, &oid(&repo.git("rev-parse main"))).err().unwrap());
     assert!(error.contains("add worktree") && error.contains("worktrees"), "{error}");
     assert!(!worktree.path.exists());
 }
@@ -127,7 +129,7 @@ fn submodules_are_filled_offline_and_the_configuration_stays() {
     // Without the local copy there is a notice, not an error.
     let store = found[0].store.clone().unwrap();
     fs::remove_dir_all(store.join("objects")).unwrap();
-    let notices = git.worktree_add(&worktree, "main").unwrap();
+    let notices = git.worktree_add(&worktree, &oid(&repo.git("rev-parse main"))).unwrap();
     assert!(notices[0].contains("submodule libs/one is empty"), "{notices:?}");
 }
 

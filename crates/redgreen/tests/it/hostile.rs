@@ -1,0 +1,412 @@
+//! Hostile repositories: notes, refs, records, settings and files that somebody else wrote, to have redgreen do something to
+//! a person who only looks. In each of them the verbs are run, and after each verb everything that is not redgreen's own is
+//! compared byte for byte, no planted command has run, and nothing on the screen but plain text.
+
+mod files;
+mod notes;
+mod ordinary;
+mod records;
+mod refs;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+use crate::story::Story;
+
+/// The run that the hostile notes and records are about.
+const RUN: &str = "20261115-224849-k3x9";
+/// Its branch, which the template has.
+const BRANCH: &str = "redgreen/feature-k3x9";
+/// How long a verb may take, on a busy machine.
+const SECONDS_MAX: &str = "120";
+
+/// Verbs that only look.
+const READING: &[&str] = &[
+    "status",
+    "status --all",
+    "status --json",
+    "history",
+    "history --json",
+    "why",
+    "report",
+    "report --json",
+    "salvage",
+    "config",
+    "trust --show",
+];
+/// Verbs that change something, with their run named and not.
+const WRITING: &[&str] = &[
+    "resume --script @quick.toml",
+    "resume k3x9 --script @quick.toml",
+    "approve",
+    "approve k3x9",
+    "abort",
+    "abort k3x9",
+    "rollback HEAD",
+    "rollback redgreen/feature-k3x9",
+    "salvage restore k3x9",
+    "salvage drop k3x9",
+    "repair-notes",
+    "status",
+    "history",
+];
+/// Verbs that look at the project's files, and run its tests. They take seconds, so only some repositories get them.
+const RUNNING: &[&str] = &["doctor", "test", "judge green", "run --script @quick.toml x"];
+/// Verbs that look at files and run nothing.
+const LOOKING: &[&str] = &["agents", "init", "context --script @quick.toml calc.py", "brief --spec spec.json"];
+
+/// A script that says at once that nothing is left to do.
+const QUICK: &str = "[[plan]]\ndone = true\n";
+/// One that plans with a file too many, which is taken back.
+const STRAY: &str = r#"[[plan]]
+next = { description = "adds", test-file = "test_calc.py", impl-file = "calc.py" }
+do = [{ write = "stray.txt", text = "x" }]
+"#;
+
+/// A repository that came from somebody else, and the person's other things around it.
+struct Clone {
+    folder: tempfile::TempDir,
+    root: PathBuf,
+    /// What the repository looked like when its maker was done.
+    before: BTreeMap<PathBuf, Entry>,
+    /// Another user to run verbs as.
+    user: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    Folder(u32),
+    File(u32, Vec<u8>),
+    Link(PathBuf),
+    Other,
+}
+
+/// A test for each repository: its name, and how it is made. `with` adds verbs to those that every repository gets.
+macro_rules! hostile {
+    ($($(#[$doc:meta])* $name:ident $(with $verbs:expr)? => $make:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[test]
+            fn $name() {
+                let more: Vec<Vec<&str>> = vec![$($verbs.concat())?];
+                $crate::hostile::survives($make, &more.concat());
+            }
+        )*
+    };
+}
+pub(crate) use hostile;
+
+/// Makes the repository, and runs the verbs in it.
+fn survives(make: impl FnOnce(&Clone), more: &[&str]) {
+    let mut clone = Clone::new();
+    make(&clone);
+    clone.before = clone.everything();
+    for line in READING.iter().chain(more).chain(WRITING) {
+        clone.check(line);
+    }
+}
+
+impl Clone {
+    fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("hostile-").tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        copy(template(), &place);
+        for name in ["home", "markers", "beside"] {
+            fs::create_dir_all(place.join(name)).unwrap();
+        }
+        fs::write(place.join("beside/diary.txt"), "dear diary\n").unwrap();
+        fs::write(place.join("home/.bashrc"), "export A=1\n").unwrap();
+        fs::write(place.join("quick.toml"), QUICK).unwrap();
+        fs::write(place.join("stray.toml"), STRAY).unwrap();
+        Self { root: place.join("repo"), folder, before: BTreeMap::new(), user: None }
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    /// A command that leaves a mark.
+    fn plant(&self) -> String {
+        format!("touch '{}'", self.place("markers/ran").display())
+    }
+
+    fn file(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    fn link(&self, path: &str, to: impl AsRef<Path>) -> &Self {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::remove_file(&path).ok();
+        symlink(to, path).unwrap();
+        self
+    }
+
+    fn pipe(&self, path: &str) -> &Self {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::remove_file(&path).ok();
+        assert!(self.program("mkfifo").arg(&path).status().unwrap().success());
+        self
+    }
+
+    fn commit_all(&self) -> &Self {
+        self.git(&["add", "--all", "--force"]);
+        self.git(&["commit", "-q", "--no-verify", "-m", "theirs"]);
+        self
+    }
+
+    #[track_caller]
+    fn git(&self, args: &[&str]) -> String {
+        self.git_with(args, b"")
+    }
+
+    #[track_caller]
+    fn git_with(&self, args: &[&str], stdin: &[u8]) -> String {
+        use std::io::Write;
+        let mut command = self.program("git");
+        let mut child =
+            command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(stdin).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// A note on the tip of the run's branch, with exactly these bytes.
+    fn note(&self, text: impl AsRef<[u8]>) -> &Self {
+        self.note_on(BRANCH, text)
+    }
+
+    fn note_on(&self, rev: &str, text: impl AsRef<[u8]>) -> &Self {
+        let blob = self.git_with(&["hash-object", "-w", "--stdin"], text.as_ref());
+        self.git(&["notes", "--ref=tdd-handoffs", "add", "-f", "-C", &blob, rev]);
+        self
+    }
+
+    /// A note that is right but for what `spoil` does to it.
+    fn spoilt_note(&self, spoil: impl FnOnce(&mut Value)) -> &Self {
+        let mut note = self.handoff();
+        spoil(&mut note);
+        self.note(note.to_string())
+    }
+
+    fn handoff(&self) -> Value {
+        json!({
+            "version": 1, "phase": "RED", "nextPhase": "GREEN", "cycleNumber": 1,
+            "currentTest": { "description": "adds", "testFile": "test_calc.py", "implFile": "calc.py" },
+            "completedTests": [], "pendingTests": ["adds"], "testResult": "FAIL",
+            "error": null, "errorDetails": null, "retryCount": 0,
+            "run": {
+                "id": RUN, "request": "a calculator", "base": self.git(&["rev-parse", "main~1"]), "target": "main",
+                "branch": BRANCH, "agent": "script"
+            },
+            "verdict": { "decision": "accepted", "codes": ["red.assertion"] }, "tests": null
+        })
+    }
+
+    /// A folder with records of the run, as redgreen would have left them, with these lines in the journal.
+    fn journal(&self, lines: &[Value]) -> &Self {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        self.raw_journal(text)
+    }
+
+    fn raw_journal(&self, text: impl AsRef<[u8]>) -> &Self {
+        self.file(&format!(".git/redgreen/runs/{RUN}/journal.jsonl"), text);
+        self.file(&format!(".git/redgreen/open/{RUN}"), "");
+        self.file(".git/redgreen/latest", RUN)
+    }
+
+    /// The first line of a journal, right but for what `spoil` does to the run in it.
+    fn started(&self, spoil: impl FnOnce(&mut Value)) -> Value {
+        let mark = json!({
+            "commit": self.git(&["rev-parse", "main~1"]), "tree": self.git(&["rev-parse", "main~1^{tree}"])
+        });
+        let mut run = json!({
+            "id": RUN, "brief": { "request": "a calculator" }, "base": mark, "target": "main", "branch": BRANCH,
+            "agent": "script", "linters": [],
+            "policy": serde_json::to_value(redgreen_core::policy::Policy::default()).unwrap()
+        });
+        spoil(&mut run);
+        json!({ "v": 1, "seq": 1, "at": 1_700_000_000_000_i64, "event": "started", "run": run })
+    }
+
+    /// The engine has left the run.
+    fn left(&self, seq: u64) -> Value {
+        json!({ "v": 1, "seq": seq, "at": 1_700_000_000_000_i64, "event": "left", "outcome": { "outcome": "interrupted" } })
+    }
+
+    /// A command with nothing of the machine's configuration, in the repository.
+    fn program(&self, name: &str) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "the suite starts programs as a user does")]
+        let mut command = Command::new(name);
+        #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+        let known = |name: &str| std::env::var(name).unwrap_or_default();
+        let path = known("PATH");
+        let python = crate::runner::venv();
+        command
+            .current_dir(&self.root)
+            .env_clear()
+            .env("PATH", format!("{}/bin:{path}", python.display()))
+            .env("VIRTUAL_ENV", python)
+            .env("HOME", self.place("home"))
+            .env("REDGREEN_WORKTREES", self.place("home/worktrees"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("LC_ALL", "C.UTF-8")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null());
+        // Rustup makes its folders in a home that has none.
+        for (name, default) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+            let named = Some(known(name)).filter(|named| !named.is_empty());
+            command.env(name, named.unwrap_or_else(|| format!("{}/{default}", known("HOME"))));
+        }
+        for name in ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMA_BASE_URL", "VLLM_BASE_URL"] {
+            command.env(name, "http://127.0.0.1:9");
+        }
+        command
+    }
+
+    fn redgreen(&self, line: &str) -> Output {
+        // A verb that waits for ever is ended, and its exit code is 124.
+        let mut command = self.program("timeout");
+        // What reads without an end runs out of memory instead of the machine.
+        command.args([SECONDS_MAX, "sh", "-c", "ulimit -v 4000000; exec \"$@\"", "limited"]);
+        if let Some(user) = self.user {
+            command.args(["setpriv", "--reuid", user, "--clear-groups"]);
+        }
+        command.arg(env!("CARGO_BIN_EXE_redgreen"));
+        command.args(line.split(' ').map(|word| match word.strip_prefix('@') {
+            Some(name) => self.place(name).display().to_string(),
+            None => word.to_owned(),
+        }));
+        command.output().unwrap()
+    }
+
+    /// Runs a verb, whatever it answers: nothing of the person's changes, and nothing planted runs.
+    #[track_caller]
+    fn check(&self, line: &str) {
+        let output = self.redgreen(line);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let code = output.status.code();
+        assert!(matches!(code, Some(0..=6)), "redgreen {line} ended with {:?}:\n{out}\n{err}", output.status);
+        let odd = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
+        for text in [&out, &err] {
+            let shown = text.lines().find(|line| line.contains(odd));
+            assert!(shown.is_none(), "redgreen {line} wrote a control character: {shown:?}");
+        }
+        let ran = fs::read_dir(self.place("markers")).unwrap().count();
+        assert_eq!(ran, 0, "redgreen {line} ran a planted command:\n{out}\n{err}");
+        let after = self.everything();
+        let changed: Vec<&PathBuf> = self
+            .before
+            .keys()
+            .chain(after.keys())
+            .filter(|path| self.before.get(*path) != after.get(*path) && !is_own(path))
+            .collect();
+        assert!(changed.is_empty(), "redgreen {line} changed {changed:?}:\n{out}\n{err}");
+    }
+
+    /// Everything around the repository and in it, by its path, without following a link.
+    fn everything(&self) -> BTreeMap<PathBuf, Entry> {
+        let mut all = BTreeMap::new();
+        let base = self.place("");
+        let mut folders = vec![base.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let facts = fs::symlink_metadata(&path).unwrap();
+                let kind = facts.file_type();
+                let mode = facts.permissions().mode();
+                let found = if kind.is_symlink() {
+                    Entry::Link(fs::read_link(&path).unwrap())
+                } else if kind.is_dir() {
+                    folders.push(path.clone());
+                    Entry::Folder(mode)
+                } else if kind.is_fifo() {
+                    Entry::Other
+                } else {
+                    Entry::File(mode, fs::read(&path).unwrap())
+                };
+                all.insert(path.strip_prefix(&base).unwrap().to_owned(), found);
+            }
+        }
+        all
+    }
+}
+
+/// redgreen's own folders and refs, the objects they need, and its folders in the home.
+fn is_own(path: &Path) -> bool {
+    const OWN: &[&str] = &[
+        "home/worktrees",
+        "home/.cache",
+        "home/.local",
+        "repo/.git/redgreen",
+        "repo/.git/objects",
+        "repo/.git/worktrees",
+        "repo/.git/refs/redgreen",
+        "repo/.git/logs/refs/redgreen",
+        "repo/.git/refs/heads/redgreen",
+        "repo/.git/logs/refs/heads/redgreen",
+        "repo/.git/refs/heads/salvage",
+        "repo/.git/logs/refs/heads/salvage",
+        "repo/.git/refs/notes",
+        "repo/.git/logs/refs/notes",
+    ];
+    const PARENTS: &[&str] = &["repo/.git/logs/refs", "repo/.git/logs/refs/heads"];
+    // `redgreen test` runs the tests in the checkout, and they leave what they always leave.
+    let litter = |part: &str| part == ".pytest_cache" || part == "__pycache__";
+    if path.iter().any(|part| litter(&part.to_string_lossy())) {
+        return true;
+    }
+    OWN.iter().any(|own| path.starts_with(own)) || PARENTS.contains(&path.to_str().unwrap_or(""))
+}
+
+/// A repository of a person's: two commits on `main`, of which nobody else has the second, work that is not committed, a
+/// stash, a tag, a hook, and the branch of a run. It is made once and copied.
+fn template() -> &'static Path {
+    static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = MADE.get_or_init(|| {
+        let story = Story::new();
+        story.file("calc.py", "def add(a, b):\n    return a + b\n");
+        story.file("test_calc.py", "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n");
+        story.commit("mine, not pushed");
+        story.git("tag v1");
+        let tree = story.git("rev-parse main~1^{tree}");
+        let tip = story.git(&format!("commit-tree -p main~1 -m test {tree}"));
+        story.git(&format!("update-ref refs/heads/{BRANCH} {tip}"));
+        story.file("calc.py", "def add(a, b):\n    return b + a\n");
+        story.git("stash -q");
+        story.file("notes.txt", "not committed\n");
+        story.git("add notes.txt");
+        story.file(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
+        let folder = tempfile::Builder::new().prefix("hostile-template-").tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        copy(&story.root, &place.join("repo"));
+        (folder, place)
+    });
+    path
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

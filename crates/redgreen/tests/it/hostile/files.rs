@@ -1,0 +1,84 @@
+//! Files, links and submodules of the project.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use super::{Clone, LOOKING, RUNNING, hostile};
+
+/// A run that takes the files out into a worktree, and puts them back.
+const WORKING: &[&str] = &["run --script @stray.toml --max-retries 0 x"];
+
+/// A submodule that the user has, so that redgreen fills it; then what `.gitmodules` says of it changes.
+fn submodule(clone: &Clone, text: &str) {
+    clone.git(&["clone", "-q", "--bare", ".", ".git/modules/x"]);
+    let id = clone.git(&["rev-parse", "main"]);
+    clone.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},sub")]);
+    clone.git(&["config", "submodule.x.url", "./.git/modules/x"]);
+    clone.file(".gitmodules", text);
+    clone.git(&["add", ".gitmodules"]);
+    clone.git(&["commit", "-q", "--no-verify", "-m", "theirs"]);
+}
+
+hostile! {
+    submodules_that_climb with [LOOKING, WORKING] => |clone| {
+        let root = clone.root.file_name().unwrap().to_str().unwrap().to_owned();
+        submodule(clone, &format!(
+            "[submodule \"..\"]\n\tpath = ../../../../{root}\n\turl = ./x\n[submodule \"../../beside\"]\n\tpath = ../../../../beside\n\turl = x\n\
+             [submodule \"x\"]\n\tpath = sub\n\turl = ./x\n"
+        ));
+    };
+    a_submodule_whose_name_is_a_setting with [WORKING] => |clone| {
+        let name = format!("x.update=!{} #", clone.plant());
+        submodule(clone, &format!(
+            "[submodule \"x\"]\n\tpath = sub\n\turl = ./x\n[submodule \"{name}\"]\n\tpath = .\n\turl = ./x\n"
+        ));
+    };
+    a_submodule_whose_path_is_an_option with [WORKING] => |clone| {
+        submodule(clone, "[submodule \"x\"]\n\tpath = --recursive\n\turl = -u./x\n");
+    };
+    a_submodule_that_updates_by_a_command with [WORKING] => |clone| {
+        submodule(clone, &format!("[submodule \"x\"]\n\tpath = sub\n\turl = ./x\n\tupdate = !{}\n", clone.plant()));
+    };
+    submodules_with_control_characters with [LOOKING] => |clone| {
+        submodule(clone, "[submodule \"\u{1b}[2J\"]\n\tpath = \"\u{1b}[2J\\tx\"\n\turl = \u{7}\n");
+    };
+    a_list_of_submodules_that_is_a_link with [LOOKING] => |clone| { clone.link(".gitmodules", "/dev/zero"); };
+    links_out_of_the_project with [LOOKING, WORKING] => |clone| {
+        for (name, to) in [("out", "../beside"), ("home", "/root"), ("up", ".."), ("self", "self"), ("git", ".git")] {
+            clone.link(name, to);
+        }
+        clone.link("test-list.md", "../beside/diary.txt").link("tests/x.py", "../../home/.bashrc").commit_all();
+    };
+    files_with_odd_names with [LOOKING, RUNNING] => |clone| {
+        for name in [
+            "\u{1b}[2J.py", "-rf", "--help", "a\nb.py", "a\rb", "\u{202e}yp.tset", "%s%n", "$(x)", "`x`", "a\u{7}", " ", "~",
+        ] {
+            clone.file(name, "x = 1\n");
+        }
+        fs::write(clone.root.join(OsStr::from_bytes(b"\xff\xfe.py")), "x").unwrap();
+        clone.commit_all();
+    };
+    a_file_name_as_long_as_can_be with [LOOKING] => |clone| {
+        let deep: Vec<String> = (0..12).map(|_| "d".repeat(250)).collect();
+        clone.file(&format!("{}/test_x.py", deep.join("/")), "x\n").file(&format!("{}.py", "f".repeat(250)), "x\n");
+        clone.commit_all();
+    };
+    ten_thousand_files with [LOOKING] => |clone| {
+        for number in 0..10_000 {
+            fs::write(clone.root.join(format!("f{number}.txt")), "").unwrap();
+        }
+    };
+    a_task_with_control_characters with [LOOKING, &["brief --task spec.json"]] => |clone| {
+        clone.file("spec.json", "{\"\u{1b}[2J\": \"\u{7}\", \"feature\": \"\\u001b[2J\", \"test_cases\": [{\"id\": \"\\u001b\"}]}");
+    };
+    a_specification_that_is_a_link with [LOOKING] => |clone| { clone.link("spec.json", "../home/.bashrc"); };
+    a_worktree_that_is_the_home => |clone| {
+        let admin = ".git/worktrees/x";
+        clone.file(&format!("{admin}/gitdir"), format!("{}\n", clone.place("home/.git").display()));
+        clone.file(&format!("{admin}/HEAD"), "ref: refs/heads/main\n").file(&format!("{admin}/commondir"), "../..\n");
+    };
+    a_stack_of_ignore_rules with [LOOKING] => |clone| {
+        clone.file(".gitignore", "!".repeat(100_000)).file("sub/.gitignore", "[".repeat(50_000)).link("x/.gitignore", "/dev/zero");
+    };
+}

@@ -1,0 +1,138 @@
+//! Journals and other records under `.git/redgreen`. Git does not fetch them; a repository that was copied as a folder
+//! brings them along.
+
+use serde_json::json;
+
+use super::{BRANCH, Clone, RUN, hostile};
+
+/// Verbs that go on with the run although its user has been told where it comes from. None of them runs a command.
+const TRUSTING: &[&str] = &["abort k3x9 --trust", "rollback HEAD --trust"];
+
+hostile! {
+    a_journal_of_garbage with [TRUSTING] => |clone| { clone.raw_journal([0x1b, b'[', b'2', b'J', 0xff, 0x00, b'\n']); };
+    an_empty_journal => |clone| { clone.raw_journal(""); };
+    a_journal_of_one_endless_line => |clone| { clone.raw_journal("[".repeat(2 << 20)); };
+    a_journal_of_the_future => |clone| {
+        clone.journal(&[json!({ "v": 4_000_000_000_u32, "seq": 1, "at": 1, "intent": "\u{1b}[2J" })]);
+    };
+    a_journal_with_numbers_at_the_end with [TRUSTING] => |clone| {
+        let mut first = clone.started(|run| {
+            for limit in run["policy"].as_object_mut().unwrap().values_mut() {
+                if limit.is_u64() {
+                    *limit = json!(u32::MAX);
+                }
+            }
+        });
+        first["seq"] = json!(u64::MAX);
+        first["at"] = json!(i64::MAX);
+        let mut left = clone.left(u64::MAX);
+        left["at"] = json!(i64::MIN);
+        clone.journal(&[first, left]);
+    };
+    a_journal_that_works_on_main with [TRUSTING] => |clone| {
+        clone.journal(&[clone.started(|run| run["branch"] = json!("main")), clone.left(2)]);
+    };
+    a_journal_of_another_run with [TRUSTING] => |clone| {
+        clone.journal(&[clone.started(|run| run["id"] = json!("20261115-224849-abcd")), clone.left(2)]);
+    };
+    a_journal_whose_id_climbs with [TRUSTING] => |clone| {
+        clone.journal(&[clone.started(|run| run["id"] = json!("../../../../beside")), clone.left(2)]);
+    };
+    a_journal_whose_tree_is_an_option with [TRUSTING] => |clone| {
+        let owned = format!("--index-output={}", clone.place("beside/index").display());
+        clone.journal(&[clone.started(|run| run["base"]["tree"] = json!(owned)), clone.left(2)]);
+    };
+    a_journal_whose_branch_is_at_the_user_s_commit with [TRUSTING] => |clone| {
+        clone.git(&["update-ref", &format!("refs/heads/{BRANCH}"), "main"]);
+        clone.journal(&[clone.started(|_| {}), clone.left(2)]);
+    };
+    a_journal_whose_branch_is_checked_out with [TRUSTING] => |clone| {
+        clone.git(&["switch", "-q", BRANCH]);
+        clone.journal(&[clone.started(|_| {}), clone.left(2)]);
+    };
+    a_journal_that_brings_commands => |clone| {
+        let plant = clone.plant();
+        let first = clone.started(|run| {
+            run["linters"] = json!([plant]);
+            run["brief"]["convergence"] = json!([plant]);
+        });
+        clone.journal(&[first, clone.left(2)]);
+    };
+    a_run_with_a_script_of_theirs => |clone| {
+        let script = format!("[[plan]]\ndo = [{{ shell = {:?} }}]\n", clone.plant());
+        clone.file(&format!(".git/redgreen/runs/{RUN}/script.toml"), script);
+        clone.file(&format!(".git/redgreen/runs/{RUN}/agents.json"), "{\"agent\":\"script\"}");
+        clone.journal(&[clone.started(|_| {}), clone.left(2)]);
+    };
+    a_run_that_is_being_discarded => |clone| {
+        let decided = json!({ "v": 1, "seq": 2, "at": 1, "event": "decided", "decision": "abort" });
+        clone.journal(&[clone.started(|_| {}), decided]);
+    };
+    a_journal_whose_words_have_control_characters => |clone| {
+        let words = "\u{1b}[2J\u{1b}[32mgreen accepted\r\u{7}\u{9b}5m";
+        let first = clone.started(|run| run["brief"]["request"] = json!(words));
+        let outcome = json!({ "outcome": "gave-up", "phase": "RED", "trouble": { "type": words, "message": words } });
+        clone.journal(&[first, json!({ "v": 1, "seq": 2, "at": 1, "event": "left", "outcome": outcome })]);
+    };
+    a_report_outside_of_the_run => |clone| {
+        let report = json!({ "file": "../../../../beside/diary.txt", "counts": {}, "summary": "\u{1b}[2J" });
+        let measured = json!({ "v": 1, "seq": 2, "at": 1, "event": "measured", "report": report, "usable": true, "lint": [], "tookMs": 1 });
+        clone.journal(&[clone.started(|_| {}), measured, clone.left(3)]);
+    };
+    a_journal_that_is_a_link_to_the_home with [TRUSTING] => |clone| {
+        clone.raw_journal("");
+        clone.link(&format!(".git/redgreen/runs/{RUN}/journal.jsonl"), clone.place("home/.bashrc"));
+    };
+    a_journal_that_is_a_pipe with [TRUSTING] => |clone| {
+        clone.raw_journal("");
+        clone.pipe(&format!(".git/redgreen/runs/{RUN}/journal.jsonl"));
+    };
+    a_run_that_is_a_link_to_the_home with [TRUSTING] => |clone| {
+        clone.file(&format!(".git/redgreen/open/{RUN}"), "");
+        clone.link(&format!(".git/redgreen/runs/{RUN}"), clone.place("home"));
+    };
+    records_that_are_a_link_to_the_home with [TRUSTING] => |clone| { clone.link(".git/redgreen", clone.place("home")); };
+    a_latest_run_that_climbs => |clone| { clone.file(".git/redgreen/latest", "../../../../beside"); };
+    a_latest_run_that_is_a_pipe => |clone| { clone.pipe(".git/redgreen/latest"); };
+    runs_with_odd_names => |clone| {
+        for name in ["\u{1b}[2J", "..a", "-rf", "20261115-224849-K3X9", "a b"] {
+            clone.file(&format!(".git/redgreen/runs/{name}/journal.jsonl"), "{}\n");
+            clone.file(&format!(".git/redgreen/open/{name}"), "");
+        }
+    };
+    locks_that_are_folders => |clone| {
+        clone.file(".git/redgreen/notes.lock/x", "").file(".git/redgreen/worktrees.lock/x", "");
+        clone.note("damaged");
+    };
+}
+
+/// The run starts where its branch is, so by its records nothing of it is worth keeping; yet nobody else has the commit.
+#[test]
+fn a_commit_that_only_a_deleted_branch_had_is_salvaged() {
+    let clone = Clone::new();
+    let tip = clone.git(&["rev-parse", BRANCH]);
+    let first = clone.started(|run| {
+        run["base"] = json!({ "commit": tip, "tree": clone.git(&["rev-parse", &format!("{BRANCH}^{{tree}}")]) });
+    });
+    clone.journal(&[first, clone.left(2)]);
+    let output = clone.redgreen("abort k3x9 --trust");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(clone.git(&["for-each-ref", &format!("refs/heads/{BRANCH}")]), "");
+    let kept = clone.git(&["for-each-ref", "--format=%(refname)", "--contains", &tip]);
+    assert_eq!(kept, format!("refs/redgreen/salvage/{RUN}/1-deleted"));
+}
+
+/// The records of a folder that was copied are somebody else's; the way on is named.
+#[test]
+fn a_run_that_was_not_begun_here_goes_on_only_when_its_user_says_so() {
+    let clone = Clone::new();
+    clone.journal(&[clone.started(|_| {}), clone.left(2)]);
+    for verb in ["resume", "abort"] {
+        let said = String::from_utf8(clone.redgreen(verb).stderr).unwrap();
+        assert!(
+            said.contains("was not begun here") && said.contains(&format!("redgreen {verb} {RUN} --trust")),
+            "{said}"
+        );
+    }
+    assert!(clone.redgreen("abort --trust").status.success());
+}

@@ -1,0 +1,73 @@
+//! Refs with odd names, and refs that are not what they seem. Git makes some of them when it fetches; others can be in a
+//! repository that was copied as a folder.
+
+use super::{BRANCH, RUN, hostile};
+
+hostile! {
+    branches_with_names_from_a_terminal => |clone| {
+        for name in ["redgreen/\u{9b}2J-abcd", "redgreen/\u{202e}niam-abcd", "redgreen/--force", "redgreen/a'b;c$(d)"] {
+            clone.git(&["update-ref", &format!("refs/heads/{name}"), "main~1"]);
+            clone.git(&["update-ref", &format!("refs/remotes/origin/{name}"), "main~1"]);
+        }
+        clone.note_on("main~1", clone.handoff().to_string());
+    };
+    a_branch_with_a_name_of_bytes => |clone| {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = clone.root.join(".git/refs/heads/redgreen");
+        let name = std::ffi::OsStr::from_bytes(b"\xff\xfe\x1b[2J");
+        std::fs::write(folder.join(name), format!("{}\n", clone.git(&["rev-parse", "main"]))).unwrap();
+    };
+    a_current_branch_with_an_odd_name => |clone| {
+        clone.git(&["switch", "-q", "-c", "\u{9b}31mmain\u{202e}"]);
+    };
+    a_current_branch_that_looks_like_an_option => |clone| {
+        clone.git(&["update-ref", "refs/heads/--exec=x", "main"]);
+        clone.git(&["symbolic-ref", "HEAD", "refs/heads/--exec=x"]);
+    };
+    a_head_without_a_branch => |clone| { clone.file(".git/HEAD", "ref: refs/heads/redgreen/unborn\n"); };
+    a_run_branch_that_is_main_in_disguise => |clone| {
+        clone.file(&format!(".git/refs/heads/{BRANCH}"), "ref: refs/heads/main\n");
+        let tip = clone.git(&["rev-parse", "main"]);
+        let mut note = clone.handoff();
+        note["run"]["base"] = clone.git(&["rev-parse", "main~1"]).into();
+        clone.note_on(&tip, note.to_string());
+    };
+    salvage_with_odd_names => |clone| {
+        for name in ["k3x9/1-a\u{9b}b", "-k3x9/--force", "k3x9-plain", "k3x9-a/b/c", "\u{202e}k3x9/1-x"] {
+            clone.git(&["update-ref", &format!("refs/redgreen/salvage/{name}"), "main"]);
+        }
+    };
+    salvage_of_things_that_are_no_commits => |clone| {
+        let blob = clone.git_with(&["hash-object", "-w", "--stdin"], b"x");
+        clone.git(&["update-ref", &format!("refs/redgreen/salvage/{RUN}/1-blob"), &blob]);
+        let tree = clone.git(&["rev-parse", "main^{tree}"]);
+        clone.git(&["update-ref", &format!("refs/redgreen/salvage/{RUN}/2-tree"), &tree]);
+        clone.git(&["tag", "-a", "-m", "\u{1b}[2J", "odd", &blob]);
+        clone.git(&["update-ref", &format!("refs/redgreen/salvage/{RUN}/3-tag"), "refs/tags/odd"]);
+    };
+    salvage_whose_words_have_control_characters => |clone| {
+        let tree = clone.git(&["rev-parse", "main^{tree}"]);
+        let commit = clone.git(&["commit-tree", "-p", "main", "-m", "\u{1b}[2J\u{7}green", &tree]);
+        clone.git(&["update-ref", &format!("refs/redgreen/salvage/{RUN}/1-work"), &commit]);
+    };
+    salvage_that_is_the_user_s_branch => |clone| {
+        clone.file(&format!(".git/refs/redgreen/salvage/{RUN}/1-work"), "ref: refs/heads/main\n");
+    };
+    commits_whose_subjects_have_control_characters => |clone| {
+        let tree = clone.git(&["rev-parse", "main^{tree}"]);
+        let words = "\u{1b}[2J\u{1b}]0;x\u{7}\rred accepted\u{9b}5m";
+        let commit = clone.git(&["commit-tree", "-p", "main~1", "-m", words, &tree]);
+        clone.git(&["update-ref", &format!("refs/heads/{BRANCH}"), &commit]);
+        clone.note(clone.handoff().to_string());
+    };
+    replaced_commits => |clone| {
+        let mine = clone.git(&["rev-parse", "main"]);
+        let theirs = clone.git(&["rev-parse", BRANCH]);
+        clone.git(&["replace", "-f", &mine, &theirs]);
+        clone.note(clone.handoff().to_string());
+    };
+    a_work_ref_that_is_the_user_s_branch => |clone| {
+        clone.file(&format!(".git/refs/redgreen/work/{RUN}"), "ref: refs/heads/main\n");
+        clone.journal(&[clone.started(|_| {}), clone.left(2)]);
+    };
+}
