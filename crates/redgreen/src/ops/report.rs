@@ -12,6 +12,7 @@ use redgreen_core::state::State;
 use redgreen_core::summary::{self, Seen};
 use serde::de::DeserializeOwned;
 
+pub(super) use timeline::attempt;
 pub use timeline::{Step, Timeline, Work};
 
 use super::{Stopped, pick, state_of};

@@ -1,6 +1,7 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
 mod agents;
+mod attempts;
 mod bad_input;
 mod beside;
 mod built_in;
@@ -17,6 +18,7 @@ mod frameworks;
 mod injection;
 mod judge;
 mod kill;
+mod live;
 mod many;
 mod merging;
 mod python;
