@@ -257,7 +257,9 @@ impl Desk {
             Sight::Live(role, said) if printer.json => printer.json_line(&view::LiveV1::new(now(), role, said)),
             Sight::Live(role, said) => {
                 printer.talk(&live.said(role, said));
-                pulse.said(live.open(), live.cost());
+                if !pulse.said(live.open(), live.cost()) && io::stderr().is_terminal() {
+                    printer.talk(&live.question());
+                }
             }
             Sight::Remark(words) => printer.talk(&view::notice_line(words)),
         }

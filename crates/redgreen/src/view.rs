@@ -86,6 +86,10 @@ impl Printer {
         screen::live(line);
     }
 
+    pub fn live_begin(&self) {
+        screen::live_begin();
+    }
+
     pub fn live_end(&self) {
         screen::live_end();
     }

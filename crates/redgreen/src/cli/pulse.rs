@@ -87,6 +87,7 @@ impl Pulse {
             "measure" => "running the tests".to_owned(),
             other => why::doing(other).to_owned(),
         };
+        self.shared.printer.live_begin();
         *self.shared.step() = (!is_asked).then(|| Step {
             at: Some((state.progress.cycle, state.phase())),
             doing,
@@ -103,12 +104,14 @@ impl Pulse {
         *self.shared.step() = None;
     }
 
-    /// What the agent has begun to say, and what its turn has cost.
-    pub(super) fn said(&self, said: &str, cost: Option<Cost>) {
-        if let Some(step) = self.shared.step().as_mut() {
-            said.clone_into(&mut step.said);
-            step.cost = cost;
-        }
+    /// What the agent has begun to say, and what its turn has cost. False when a step is not shown, since a person at this
+    /// terminal takes it.
+    pub(super) fn said(&self, said: &str, cost: Option<Cost>) -> bool {
+        let mut step = self.shared.step();
+        let Some(step) = step.as_mut() else { return false };
+        said.clone_into(&mut step.said);
+        step.cost = cost;
+        true
     }
 }
 

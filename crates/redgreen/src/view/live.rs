@@ -104,6 +104,12 @@ impl Live {
         self.end_line()
     }
 
+    /// What is open, to be shown now: a question to a person, whose answer ends the line.
+    pub fn question(&mut self) -> String {
+        let line = std::mem::take(&mut self.line);
+        if line.trim().is_empty() { String::new() } else { format!("{MARGIN}{line}") }
+    }
+
     /// What was said and not shown yet, since its line is not at its end.
     pub fn open(&self) -> &str {
         &self.line
@@ -193,6 +199,14 @@ mod tests {
         assert_eq!(shown(None, Role::Test, &all), format!("{MARGIN}one two three four five six\n"));
         let path = "/a/path/that/is/longer/than/any/line";
         assert_eq!(shown(Some(30), Role::Test, &[text(path)]).matches('\n').count(), 2);
+    }
+
+    #[test]
+    fn a_question_is_shown_before_its_line_ends() {
+        let mut live = Live::new(Some(80));
+        assert_eq!(live.said(Role::TestList, &text("test file: ")), "");
+        assert_eq!(live.question(), format!("{MARGIN}test file: "));
+        assert_eq!(live.question() + &live.end(), "");
     }
 
     #[test]

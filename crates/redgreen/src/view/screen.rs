@@ -143,6 +143,11 @@ pub(super) fn live(line: &str) {
     line.clone_into(&mut last.words);
 }
 
+/// A step begins, so whoever was asked has answered, and the terminal has ended the line.
+pub(super) fn live_begin() {
+    LastLine::hold().open = false;
+}
+
 /// Takes the live line away.
 pub(super) fn live_end() {
     LastLine::hold().erase();

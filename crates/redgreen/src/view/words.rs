@@ -69,7 +69,7 @@ pub fn block(rows: &[(&str, &str)], next: &str) -> String {
         let style = if *raw == next.0 { HINT } else { QUIET };
         // The paint does not count as width, so the name is padded before it is painted.
         let name = paint(style, &format!("{raw:<width$}"));
-        let columns = if SENTENCES.contains(&raw) { answer_columns() } else { None };
+        let columns = if SENTENCES.contains(raw) { answer_columns() } else { None };
         text.push_str(&format!("  {name}  {}\n", wrap(value.trim_end(), below.len(), &below, columns)));
     }
     text
