@@ -12,6 +12,7 @@ mod doctor;
 mod history;
 mod init;
 mod judge;
+mod pulse;
 mod repair_notes;
 mod report;
 mod resume;
@@ -31,6 +32,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
+use pulse::Pulse;
 use redgreen_core::policy::Spent;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -38,6 +40,7 @@ use signal_hook::iterator::Signals;
 use crate::config::Environment;
 use crate::engine::{Project, Sight, now};
 use crate::failure::{Code, Failure};
+use crate::journal::Body;
 use crate::ops::{self, Stopped};
 use crate::process::{Interrupted, Stop, Typed, typed};
 use crate::sandbox;
@@ -240,14 +243,31 @@ impl Desk {
     /// Watches a run: lines for a person on stderr; or on stdout the journal's own, and what an agent says between them.
     fn watch(&self) -> impl FnMut(Sight<'_>) {
         let printer = self.printer;
-        let mut live = view::Live::new(io::stderr().is_terminal());
+        let mut live = view::Live::new(printer.live_columns());
+        let pulse = Pulse::new(printer, &self.stop);
         move |sight: Sight<'_>| match sight {
             Sight::Line(line, _) if printer.json => printer.json_line(line),
-            Sight::Line(line, state) => printer.talk(&(live.end() + &view::moment(line, state))),
+            Sight::Line(line, state) => {
+                pulse.end();
+                printer.talk(&(live.end() + &view::moment(line, state)));
+                if let Body::Intent { intent } = &line.body {
+                    pulse.begin(intent, state);
+                }
+            }
             Sight::Live(role, said) if printer.json => printer.json_line(&view::LiveV1::new(now(), role, said)),
-            Sight::Live(_, said) => printer.talk(&live.said(said)),
+            Sight::Live(role, said) => {
+                printer.talk(&live.said(role, said));
+                if !pulse.said(live.open(), live.cost()) && io::stderr().is_terminal() {
+                    printer.talk(&live.question());
+                }
+            }
             Sight::Remark(words) => printer.talk(&view::notice_line(words)),
         }
+    }
+
+    /// Shows that something is being done, until it is dropped.
+    fn pulse(&self, doing: &str) -> Pulse {
+        Pulse::of(self.printer, &self.stop, doing)
     }
 
     /// The last words about a run that stopped.
@@ -265,8 +285,9 @@ impl Desk {
             ("journal", view::name(&stopped.folder.path.display().to_string()).into_owned()),
         ];
         let rows = rows.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let outcome = view::clip(words, OUTCOME_LINES_MAX).replace('\n', "\n  ");
-        let text = format!("run {}  {outcome}\n{}", stopped.folder.id, view::block(&rows, &next));
+        let head = format!("run {}  ", stopped.folder.id);
+        let outcome = view::sentence(&view::clip(words, OUTCOME_LINES_MAX), head.chars().count(), "  ");
+        let text = format!("{head}{outcome}\n{}", view::block(&rows, &next));
         let runs = vec![ops::status::overview(&stopped.folder, &stopped.state)];
         let answer = ops::status::Status { version: 1, runs, unreadable: Vec::new() };
         self.printer.answer(&text, &answer);
@@ -293,6 +314,7 @@ fn listen(stop: &Stop) -> Result<()> {
         for _ in signals.forever() {
             if stop.requested() {
                 stop.kill_all();
+                Printer::leave_terminal();
                 #[expect(
                     clippy::exit,
                     clippy::disallowed_methods,

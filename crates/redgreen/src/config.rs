@@ -276,6 +276,12 @@ pub fn ci_reads_output() -> bool {
     systems.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
+/// Whether the terminal can only add to its end, as in an editor's shell window.
+#[expect(clippy::disallowed_methods, reason = "this is the door")]
+pub fn terminal_is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|value| value == "dumb")
+}
+
 impl Environment {
     /// Reads what we listen to; a number that is none is a clear error.
     #[expect(clippy::disallowed_methods, reason = "this is the door")]

@@ -3,6 +3,7 @@
 
 mod keyboard;
 mod pipes;
+mod suites;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -18,6 +19,7 @@ pub use keyboard::{Typed, typed};
 use pipes::Pipes;
 use redgreen_core::report::Exit;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+pub use suites::{AtWork, SuiteAtWork};
 
 /// How long a process may take to end after SIGTERM before SIGKILL follows.
 const TERM_GRACE: Duration = Duration::from_millis(500);
@@ -118,6 +120,8 @@ struct Wish {
     requested: AtomicBool,
     /// The process groups at work now, so that they can be ended at once.
     groups: Mutex<Vec<Pid>>,
+    /// The test suites at work now.
+    suites: Mutex<Vec<Arc<SuiteAtWork>>>,
     /// Who stops this one by stopping itself.
     above: Option<Stop>,
 }

@@ -6,6 +6,7 @@ mod cargo;
 mod facts;
 mod invocation;
 pub mod python;
+mod tally;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ use redgreen_core::framework::{self, FRAMEWORKS, Found, Framework, How};
 use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Outcome, Report};
 
+pub use tally::Tally;
+
 use crate::config;
 use crate::egress::{Listen, Proxy, Rules};
 use crate::failure::Failure;
@@ -32,6 +35,9 @@ use crate::sandbox::{Fence, Network, Outlet, Sandbox};
 const OUTPUT_BYTES_MAX: usize = 64 << 20;
 /// What a report keeps of the output, for a person.
 const TAIL_BYTES_MAX: usize = 8 << 10;
+
+/// What every reporter of ours calls its stream, in the scratch folder.
+const STREAM: &str = "stream.jsonl";
 
 /// In the environment of everything a run starts, with a value of its own for each run.
 const MARK: &str = "REDGREEN_TEST_RUN";
@@ -287,6 +293,7 @@ impl Suite {
                 below => workdir.join(below),
             };
             let run = Run { place, workdir: &folder, settings, stop, scratch: scratch.path(), deadline };
+            let _at_work = stop.suite_at_work(found.row.name, scratch.path().join(STREAM));
             let started = Instant::now();
             let ran = match run.framework(found, &selection)? {
                 None if selection == Selection::Coverage => run.framework(found, &Selection::All)?,

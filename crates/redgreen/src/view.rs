@@ -1,18 +1,22 @@
 //! How things are worded for a person. Holds no rules: what is said here was decided elsewhere.
 
 mod live;
+mod now;
 mod progress;
 mod screen;
 mod words;
+mod wrap;
 
 use redgreen_core::text;
 use serde::Serialize;
 
 pub use live::{Live, LiveV1};
+pub use now::Now;
 pub use progress::{moment, notice_line};
 pub(crate) use screen::{Style, paint};
 pub use words::{
-    POLICY, block, brief, clip, cost, count, date, next_line, only_there, outcome, reachable, readable, title,
+    POLICY, block, brief, clip, cost, count, date, next_line, only_there, outcome, reachable, readable, sentence,
+    spent_so_far, title,
 };
 
 use crate::failure::Failure;
@@ -73,6 +77,29 @@ impl Printer {
         if !self.json && !self.quiet {
             screen::talk(text);
         }
+    }
+
+    /// How wide the live line may be; none where there is no place for one.
+    pub fn live_columns(&self) -> Option<usize> {
+        if self.json || self.quiet { None } else { screen::talk_columns() }
+    }
+
+    /// Shows what is going on, in a line that goes when anything else is printed.
+    pub fn live(&self, line: &str) {
+        screen::live(line);
+    }
+
+    pub fn live_begin(&self) {
+        screen::live_begin();
+    }
+
+    pub fn live_end(&self) {
+        screen::live_end();
+    }
+
+    /// Leaves the terminal as it was, for a program that ends here and now.
+    pub fn leave_terminal() {
+        screen::live_end_at_once();
     }
 
     /// Why the verb could not do its work.

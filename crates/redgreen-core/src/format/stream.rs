@@ -58,6 +58,41 @@ pub struct Line {
     pub more: serde_json::Map<String, serde_json::Value>,
 }
 
+/// How far a run got, as far as its stream tells while it goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub done: usize,
+    pub failed: usize,
+    /// Absent where a runner finds its tests as it goes.
+    pub total: Option<usize>,
+}
+
+impl Tally {
+    /// Counts one line; one that is not ours counts nothing.
+    pub fn take(&mut self, line: &[u8]) {
+        let Ok(line) = serde_json::from_slice::<Line>(line) else { return };
+        let failed = line.outcome.as_deref().is_some_and(|word| word.starts_with("fail") || word.starts_with("error"));
+        match line.event.as_str() {
+            "start" => self.total = line.total.or(line.collected.map(|ids| ids.len())),
+            // Once per file, it does not say how many files will follow.
+            "collected" if line.file.is_none() => self.total = line.ids.map(|ids| ids.len()).or(self.total),
+            "result" | "passed" => self.count(failed),
+            // Of pytest: a test that fails or is skipped, by its parts; the others say `passed`.
+            "phase" => match line.more.get("when").and_then(|when| when.as_str()) {
+                Some("call") => self.count(failed),
+                Some("setup") if line.outcome.as_deref() != Some("passed") => self.count(failed),
+                Some(_) | None => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, failed: bool) {
+        self.done += 1;
+        self.failed += usize::from(failed);
+    }
+}
+
 /// An error as JavaScript's runners describe it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -249,5 +284,28 @@ mod tests {
             (Some(4), Some("AssertionError"), Some("no"))
         );
         assert_eq!((tests[1].id.as_str(), tests[1].status), ("two", Status::Crashed));
+    }
+
+    #[test]
+    fn counts_what_is_done_while_it_runs() {
+        let check = |stream: &str, done: usize, failed: usize, total: Option<usize>| {
+            let mut tally = Tally::default();
+            stream.lines().for_each(|line| tally.take(line.as_bytes()));
+            assert_eq!(tally, Tally { done, failed, total }, "{stream}");
+        };
+        let of_pytest = r#"{"event":"collected","ids":["a","b","c"]}
+{"event":"test-start","id":"a","file":"t.py","line":1}
+{"event":"passed","id":"a","seconds":0.1}
+{"event":"phase","id":"b","when":"call","outcome":"failed","exception":["E"],"seconds":0.1}
+{"event":"phase","id":"b","when":"teardown","outcome":"passed","seconds":0.1}
+{"event":"phase","id":"c","when":"setup","outcome":"skipped","seconds":0.1}
+{"event":"phase","id":"c","when":"teardown","outcome":"passed","seconds":0.1}"#;
+        check(of_pytest, 3, 1, Some(3));
+        let by_files = r#"{"event":"start","runner":"vitest"}
+{"event":"collected","file":"a.js","ids":["one","two"]}
+{"event":"result","file":"a.js","id":"one","outcome":"failed","ms":2}"#;
+        check(by_files, 1, 1, None);
+        check(r#"{"event":"start","total":7}"#, 0, 0, Some(7));
+        check("noise\n{\"event\":\"resu\n{}", 0, 0, None);
     }
 }

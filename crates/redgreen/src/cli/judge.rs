@@ -63,7 +63,10 @@ impl Args {
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let Self { base, head, brief, task, examples, test_command, .. } = self;
         let question = Question { phase, base, head, brief, task, examples, test_command, timeout };
-        let judgement = judge::judge(&desk.trusted_project()?, &question)?;
+        let project = desk.trusted_project()?;
+        let pulse = desk.pulse("judging");
+        let judgement = judge::judge(&project, &question)?;
+        drop(pulse);
         let word = match judgement.verdict {
             Decision::Accepted => "accepted",
             Decision::Refused => "refused",

@@ -67,7 +67,9 @@ impl Args {
             return Ok(Code::Done);
         }
         desk.printer.talk(&paint(QUIET, &format!("running {}\n", tests.suite.describe())));
+        let pulse = desk.pulse("running the tests");
         let tested = if self.coverage { tests.coverage()? } else { tests.run(&self.tests)? };
+        drop(pulse);
         if let Some(file) = &self.junit {
             tested.write_junit(&desk.folder.join(file))?;
         }

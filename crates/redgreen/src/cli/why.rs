@@ -12,6 +12,8 @@ use crate::view;
 const REASON_LINES_MAX: usize = 5;
 /// Notes may hold two texts to compare.
 const NOTE_LINES_MAX: usize = 90;
+/// What is shown of an attempt that was not accepted; the report has more.
+const DIFF_LINES_MAX: usize = 40;
 
 /// Explain on one screen why a run is where it is
 #[derive(clap::Args, Debug)]
@@ -38,6 +40,7 @@ impl Args {
             rows.push(("ran", last.ran.clone().unwrap_or_default()));
             rows.push(("fault", side(last.side).to_owned()));
             rows.push(("asked", last.next_step.to_owned()));
+            rows.push(("diff", patch(last.diff.as_deref().unwrap_or_default())));
         }
         rows.push(("doing", why.doing.as_deref().map_or("", doing).to_owned()));
         rows.push(("see", newest(&why.artifacts)));
@@ -48,8 +51,26 @@ impl Args {
     }
 }
 
+/// A patch in colours, without what only git needs to know.
+fn patch(text: &str) -> String {
+    let git = ["diff --git ", "index ", "--- ", "new file mode ", "deleted file mode "];
+    let mut lines = text.lines().filter(|line| !git.iter().any(|head| line.starts_with(head)));
+    let painted = |line: &str| match line.strip_prefix("+++ b/") {
+        Some(path) => view::paint(view::STRONG, path),
+        None if line.starts_with('+') => view::paint(view::GOOD, line),
+        None if line.starts_with('-') => view::paint(view::BAD, line),
+        None => view::paint(view::QUIET, line),
+    };
+    let mut shown: Vec<String> = lines.by_ref().take(DIFF_LINES_MAX).map(painted).collect();
+    let left = lines.count();
+    if left > 0 {
+        shown.push(format!("and {}: redgreen report --html run.html", view::count(left, "more line")));
+    }
+    shown.join("\n")
+}
+
 /// An intent of the journal, for a person.
-fn doing(intent: &str) -> &str {
+pub(super) fn doing(intent: &str) -> &str {
     match intent {
         "prepare" => "setting up the worktree",
         "measure" => "running the tests and linters as they were",

@@ -14,6 +14,7 @@ use redgreen_core::summary::{self, Seen};
 use redgreen_core::test_list;
 use serde::de::DeserializeOwned;
 
+pub(super) use timeline::attempt;
 pub use timeline::{Step, Timeline, Work};
 
 use super::{Stopped, pick, state_of};

@@ -5,9 +5,10 @@ use anyhow::Result;
 use redgreen_core::event::Event;
 use redgreen_core::phase::Phase;
 use redgreen_core::tally;
-use redgreen_core::verdict::{Reason, Side, Verdict};
+use redgreen_core::verdict::{Decision, Reason, Side, Verdict};
 use serde::Serialize;
 
+use super::report::attempt;
 use super::status::{Overview, overview};
 use super::{notes, pick};
 use crate::engine::Project;
@@ -37,6 +38,9 @@ pub struct LastVerdict {
     pub ran: Option<String>,
     pub side: Side,
     pub next_step: &'static str,
+    /// What was judged and not accepted, as a patch; of a large one, its beginning and its end.
+    pub diff: Option<String>,
+    pub diff_cut: bool,
 }
 
 pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
@@ -52,7 +56,14 @@ pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
     Ok(Why {
         version: 1,
         gate: tally::gate(&state),
-        verdict: last_verdict(&lines),
+        verdict: last_verdict(&lines).map(|(last, tree)| match tree {
+            Some(tree) if last.verdict.decision != Decision::Accepted => {
+                let diff = attempt(&project.git, &state.progress.head.tree, tree);
+                let diff_cut = diff.as_ref().is_some_and(|diff| diff.cut);
+                LastVerdict { diff: diff.map(|diff| diff.text), diff_cut, ..last }
+            }
+            Some(_) | None => last,
+        }),
         doing: if state.left.is_some() { None } else { last_intent(&lines) },
         artifacts: artifacts(&folder, &lines),
         run: overview(&folder, &state),
@@ -81,24 +92,33 @@ fn last_intent(lines: &[Line]) -> Option<String> {
     })
 }
 
-fn last_verdict(lines: &[Line]) -> Option<LastVerdict> {
+/// The verdict, and the tree that it is about.
+fn last_verdict(lines: &[Line]) -> Option<(LastVerdict, Option<&str>)> {
     // What was judged before a rollback is about commits that the run does not have any more.
     let rolled_back =
         |line: &&Line| matches!(&line.body, Body::Event(event) if matches!(**event, Event::RolledBack { .. }));
-    lines.iter().rev().take_while(|line| !rolled_back(line)).find_map(|line| match &line.body {
-        Body::Event(event) => match event.as_ref() {
-            Event::Judged { phase, verdict, report, .. } => {
-                let code = verdict.first().map(|Reason { code, .. }| *code);
-                Some(LastVerdict {
-                    phase: *phase,
-                    verdict: verdict.clone(),
-                    ran: report.as_ref().map(|report| report.summary.clone()),
-                    side: code.map_or(Side::Nobody, |code| code.side()),
-                    next_step: code.map_or("", |code| code.next_step()),
-                })
-            }
-            _ => None,
-        },
+    let mut events = lines.iter().rev().take_while(|line| !rolled_back(line)).filter_map(|line| match &line.body {
+        Body::Event(event) => Some(event.as_ref()),
         Body::Intent { .. } => None,
-    })
+    });
+    let last = events.find_map(|event| match event {
+        Event::Judged { phase, verdict, report, .. } => {
+            let code = verdict.first().map(|Reason { code, .. }| *code);
+            Some(LastVerdict {
+                phase: *phase,
+                verdict: verdict.clone(),
+                ran: report.as_ref().map(|report| report.summary.clone()),
+                side: code.map_or(Side::Nobody, |code| code.side()),
+                next_step: code.map_or("", |code| code.next_step()),
+                diff: None,
+                diff_cut: false,
+            })
+        }
+        _ => None,
+    })?;
+    let tree = events.find_map(|event| match event {
+        Event::Turned { tree, .. } => Some(tree.as_str()),
+        _ => None,
+    });
+    Some((last, tree))
 }

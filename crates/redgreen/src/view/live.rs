@@ -1,16 +1,20 @@
-//! An agent at work, as it happens: what it says, piece by piece on a terminal and line by line elsewhere, and what it
-//! does.
+//! An agent at work, as it happens: what it says, line by line, and what it does.
 
 use redgreen_core::agent::{Cost, Said};
 use redgreen_core::phase::Role;
 use serde::Serialize;
 
 use super::words::cost_so_far;
-use super::{QUIET, clip, paint};
+use super::wrap::wrap;
+use super::{QUIET, clip, now, paint};
 
 const MARGIN: &str = "              ";
 /// Of the words about one use of a tool.
 const TOOL_CHARS_MAX: usize = 100;
+/// Further words about the use of a tool.
+const BELOW_TOOL: &str = "                ";
+/// No line is shorter than this, however narrow the terminal is.
+const COLUMNS_MIN: usize = 20;
 /// A line that does not end is shown in pieces.
 const LINE_BYTES_MAX: usize = 2000;
 
@@ -47,23 +51,35 @@ impl<'a> LiveV1<'a> {
 /// What was shown of a turn so far.
 #[derive(Debug)]
 pub struct Live {
-    /// Text is shown as it comes; otherwise by lines.
-    streams: bool,
-    /// The line that is not at its end: shown already, or kept until it is.
+    /// How wide the terminal is; none where it is no terminal.
+    columns: Option<usize>,
+    /// The line that is not at its end.
     line: String,
     cost: Option<Cost>,
+    answer: Answer,
+}
+
+/// Whether a planner's text is inside of its answer, an object in JSON that is meant for us.
+#[derive(Debug, Default)]
+struct Answer {
+    depth: usize,
+    in_string: bool,
+    after_backslash: bool,
 }
 
 impl Live {
-    pub fn new(streams: bool) -> Self {
-        Self { streams, line: String::new(), cost: None }
+    pub fn new(columns: Option<usize>) -> Self {
+        Self { columns, line: String::new(), cost: None, answer: Answer::default() }
     }
 
     /// What to show for it.
-    pub fn said(&mut self, said: &Said) -> String {
+    pub fn said(&mut self, role: Role, said: &Said) -> String {
         match said {
             Said::Text(text) => {
-                let shown: String = text.chars().map(|letter| self.letter(letter)).collect();
+                // What comes of a planner's answer is told when it is judged.
+                let is_shown = |letter: &char| role != Role::TestList || !self.answer.holds(*letter);
+                let letters: Vec<char> = text.chars().filter(is_shown).collect();
+                let shown: String = letters.into_iter().map(|letter| self.letter(letter)).collect();
                 if shown.is_empty() { shown } else { paint(QUIET, &shown) }
             }
             Said::Tool { name, what } => {
@@ -71,7 +87,8 @@ impl Live {
                 let words: String = super::name(&words).chars().take(TOOL_CHARS_MAX).collect();
                 let cost = self.cost.as_ref().map(cost_so_far).filter(|words| !words.is_empty());
                 let cost = cost.map(|words| paint(QUIET, &format!("  ({words})"))).unwrap_or_default();
-                format!("{}{MARGIN}{} {words}{cost}\n", self.end(), paint(QUIET, &format!("· {}", super::name(name))))
+                let tool = format!("{} {words}{cost}", paint(QUIET, &format!("· {}", super::name(name))));
+                format!("{}{MARGIN}{}\n", self.end_line(), wrap(&tool, MARGIN.len(), BELOW_TOOL, self.columns))
             }
             Said::Cost(cost) => {
                 self.cost = Some(*cost);
@@ -80,24 +97,71 @@ impl Live {
         }
     }
 
-    /// Ends the line that is open.
+    /// Ends the turn, and the line that is open.
     pub fn end(&mut self) -> String {
+        self.answer = Answer::default();
+        self.cost = None;
+        self.end_line()
+    }
+
+    /// What is open, to be shown now: a question to a person, whose answer ends the line.
+    pub fn question(&mut self) -> String {
         let line = std::mem::take(&mut self.line);
-        match (line.trim().is_empty(), self.streams) {
-            (true, false) => String::new(),
-            (true, true) if line.is_empty() => String::new(),
-            (_, true) => "\n".to_owned(),
-            (false, false) => format!("{MARGIN}{}\n", clip(&line, 1)),
+        if line.trim().is_empty() { String::new() } else { format!("{MARGIN}{line}") }
+    }
+
+    /// What was said and not shown yet, since its line is not at its end.
+    pub fn open(&self) -> &str {
+        &self.line
+    }
+
+    /// What the turn has cost, as far as it was told.
+    pub fn cost(&self) -> Option<Cost> {
+        self.cost
+    }
+
+    fn end_line(&mut self) -> String {
+        let line = std::mem::take(&mut self.line);
+        // What is left of a fence around a planner's answer.
+        if line.trim().is_empty() || line.trim_start().starts_with("```") {
+            return String::new();
         }
+        format!("{MARGIN}{}\n", clip(&line, 1))
     }
 
     fn letter(&mut self, letter: char) -> String {
         if letter == '\n' || self.line.len() >= LINE_BYTES_MAX {
-            return self.end();
+            return self.end_line();
         }
-        let margin = if self.line.is_empty() && self.streams { MARGIN } else { "" };
         self.line.push(letter);
-        if self.streams { format!("{margin}{letter}") } else { String::new() }
+        let room = self.columns.map(|columns| columns.saturating_sub(MARGIN.len()).max(COLUMNS_MIN));
+        if room.is_none_or(|room| now::width(&self.line) <= room) {
+            return String::new();
+        }
+        // The last word may go on: it begins the next line.
+        let at = self.line.trim_end().rfind(' ').map_or(self.line.len(), |blank| blank + 1);
+        let rest = self.line.split_off(at);
+        let shown = self.end_line();
+        self.line = rest;
+        shown
+    }
+}
+
+impl Answer {
+    /// Whether a letter is a part of it; the letters come one after the other.
+    fn holds(&mut self, letter: char) -> bool {
+        if self.depth == 0 && letter != '{' {
+            return false;
+        }
+        match letter {
+            _ if self.after_backslash => self.after_backslash = false,
+            '\\' => self.after_backslash = self.in_string,
+            '"' => self.in_string = !self.in_string,
+            '{' if !self.in_string => self.depth += 1,
+            '}' if !self.in_string => self.depth -= 1,
+            _ => {}
+        }
+        true
     }
 }
 
@@ -106,28 +170,67 @@ mod tests {
     use super::super::screen;
     use super::*;
 
-    fn shown(streams: bool, all: &[Said]) -> String {
-        let mut live = Live::new(streams);
-        let text: String = all.iter().map(|said| live.said(said)).collect();
+    fn shown(columns: Option<usize>, role: Role, all: &[Said]) -> String {
+        let mut live = Live::new(columns);
+        let text: String = all.iter().map(|said| live.said(role, said)).collect();
         let shown = screen::shown(&(text + &live.end()));
         anstream::adapter::strip_str(&shown).to_string()
     }
 
+    fn text(words: &str) -> Said {
+        Said::Text(words.to_owned())
+    }
+
     #[test]
-    fn words_stream_on_a_terminal_and_come_by_lines_elsewhere() {
-        let text = |words: &str| Said::Text(words.to_owned());
+    fn words_come_by_lines() {
         let tool = Said::Tool { name: "Read".to_owned(), what: "a.py\nb".to_owned() };
         let cost = Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
         let all = [text("I lo"), text("ok.\n\nThen"), tool, cost, text("\u{1b}[31mred"), text("\n")];
         let expected = format!("{MARGIN}I look.\n{MARGIN}Then\n{MARGIN}· Read a.py b\n{MARGIN}␛[31mred\n");
-        assert_eq!(shown(true, &all), expected);
-        assert_eq!(shown(false, &all), expected);
+        assert_eq!(shown(Some(80), Role::Test, &all), expected);
+        assert_eq!(shown(None, Role::Test, &all), expected);
+    }
+
+    #[test]
+    fn a_terminals_lines_end_between_words() {
+        let all = [text("one two three fo"), text("ur five six\n")];
+        let narrow = format!("{MARGIN}one two three four\n{MARGIN}five six\n");
+        assert_eq!(shown(Some(MARGIN.len() + 20), Role::Test, &all), narrow);
+        assert_eq!(shown(None, Role::Test, &all), format!("{MARGIN}one two three four five six\n"));
+        let path = "/a/path/that/is/longer/than/any/line";
+        assert_eq!(shown(Some(30), Role::Test, &[text(path)]).matches('\n').count(), 2);
+    }
+
+    #[test]
+    fn a_question_is_shown_before_its_line_ends() {
+        let mut live = Live::new(Some(80));
+        assert_eq!(live.said(Role::TestList, &text("test file: ")), "");
+        assert_eq!(live.question(), format!("{MARGIN}test file: "));
+        assert_eq!(live.question() + &live.end(), "");
+    }
+
+    #[test]
+    fn a_planners_answer_is_not_shown_and_its_words_are() {
+        let answer = r#"{"currentTest": {"description": "a \"}\" b", "testFile": "t.py"}}"#;
+        let rows = [
+            (format!("I add two.\n{answer}"), "I add two.\n"),
+            (format!("I add two.\n```json\n{answer}\n```\nDone."), "I add two.\nDone.\n"),
+            (format!("Next: {answer}\n"), "Next:\n"),
+            (answer.replace(' ', "\n"), ""),
+        ];
+        for (said, expected) in rows {
+            let pieces: Vec<Said> = said.chars().map(|letter| text(&letter.to_string())).collect();
+            let expected: String = expected.lines().map(|line| format!("{MARGIN}{line}\n")).collect();
+            assert_eq!(shown(None, Role::TestList, &pieces), expected, "{said}");
+        }
+        assert!(shown(None, Role::Test, &[text(answer)]).contains("currentTest"), "only a planner's");
     }
 
     #[test]
     fn what_it_cost_so_far_stands_beside_what_it_does() {
         let cost = Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
         let tool = Said::Tool { name: "RunTests".to_owned(), what: String::new() };
-        assert_eq!(shown(true, &[cost, tool]), format!("{MARGIN}· RunTests   (12 tokens, $0.02)\n"));
+        let expected = format!("{MARGIN}· RunTests   (12 tokens, $0.02)\n");
+        assert_eq!(shown(Some(80), Role::Test, &[cost, tool]), expected);
     }
 }

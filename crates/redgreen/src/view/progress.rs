@@ -6,6 +6,7 @@ use redgreen_core::phase::{Phase, Role};
 use redgreen_core::state::State;
 use redgreen_core::verdict::{Decision, Verdict};
 
+use super::wrap::wrap;
 use super::{BAD, DOUBT, GOOD, PLAIN, QUIET, STRONG, Style, paint, screen};
 use crate::journal::{Body, Line};
 
@@ -171,10 +172,10 @@ fn code(code: &str) -> String {
     paint(QUIET, &format!("[{code}]"))
 }
 
-/// Further lines of a sentence stand below its first.
+/// Further lines of a sentence stand below its first, which begins at the margin.
 fn lines(sentence: &str, margin: &str) -> String {
     const LINES_MAX: usize = 12;
-    super::clip(sentence, LINES_MAX).replace('\n', &format!("\n{margin}"))
+    wrap(&super::clip(sentence, LINES_MAX), margin.len(), margin, screen::talk_columns())
 }
 
 fn short(commit: &str) -> &str {

@@ -3,13 +3,20 @@
 //! by `paint` with a word that only this process knows; no file, test or agent can write it.
 
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
-use std::sync::OnceLock;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use anstyle::AnsiColor;
 use redgreen_core::text;
 
+use super::now;
 use crate::config;
+
+/// A terminal that does not say how wide it is.
+const COLUMNS_USUAL: usize = 80;
+/// A terminal echoes Ctrl-C as `^C` behind the live line, which leaves room for it.
+const ECHO_COLUMNS: usize = 3;
 
 /// What a colour means. `anstream` leaves colours out where they do not belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,33 +91,122 @@ pub(super) fn cut(line: &str, chars_max: usize) -> String {
     kept
 }
 
+/// What stands in the last line of the terminal. Whoever prints holds it.
+static LAST_LINE: Mutex<LastLine> = Mutex::new(LastLine { live: 0, words: String::new(), open: false });
+
+struct LastLine {
+    /// The columns that the live line takes; 0 when there is none.
+    live: usize,
+    words: String,
+    /// Something was printed that is not at the end of its line, such as a question.
+    open: bool,
+}
+
+impl LastLine {
+    fn hold() -> MutexGuard<'static, Self> {
+        LAST_LINE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Blanks rather than an escape sequence: they work with every terminal and with colours off.
+    fn erase(&mut self) {
+        if self.live > 0 {
+            write_all(&mut io::stderr(), &format!("\r{}\r", " ".repeat(self.live + ECHO_COLUMNS)));
+            self.live = 0;
+        }
+    }
+
+    fn print(&mut self, out: &mut impl Write, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.erase();
+        write_all(out, text);
+        // A colour may end behind the end of the line.
+        self.open = !anstream::adapter::strip_str(text).to_string().ends_with('\n');
+    }
+}
+
+/// Shows a line that stays until the next one, or until something else is printed. It has to fit the terminal.
+pub(super) fn live(line: &str) {
+    let mut last = LastLine::hold();
+    if last.open || last.live > 0 && last.words == line {
+        return;
+    }
+    let width = now::width(&text::visible(line));
+    let rest = " ".repeat(last.live.saturating_sub(width));
+    // The cursor stands behind the words, where a terminal echoes what is typed.
+    let back = "\u{8}".repeat(rest.len());
+    write_all(&mut io::stderr(), "\r");
+    write_all(&mut anstream::stderr(), &without_commands(&shown(&paint(Style::Quiet, line))));
+    write_all(&mut io::stderr(), &format!("{rest}{back}"));
+    last.live = width;
+    line.clone_into(&mut last.words);
+}
+
+/// A step begins, so whoever was asked has answered, and the terminal has ended the line.
+pub(super) fn live_begin() {
+    LastLine::hold().open = false;
+}
+
+/// Takes the live line away.
+pub(super) fn live_end() {
+    LastLine::hold().erase();
+}
+
+/// The same for a program that ends at once: whoever prints now may never come to an end.
+pub(super) fn live_end_at_once() {
+    match LAST_LINE.try_lock() {
+        Ok(mut last) => last.erase(),
+        Err(TryLockError::Poisoned(last)) => last.into_inner().erase(),
+        Err(TryLockError::WouldBlock) => {}
+    }
+}
+
+/// How wide the terminal is that shows what `talk` says; none when it is no terminal.
+pub(super) fn talk_columns() -> Option<usize> {
+    columns(&io::stderr())
+}
+
+/// The same for `answer`.
+pub(super) fn answer_columns() -> Option<usize> {
+    columns(&io::stdout())
+}
+
+fn columns(out: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    if !out.is_terminal() || config::terminal_is_dumb() {
+        return None;
+    }
+    let told = rustix::termios::tcgetwinsize(out).map_or(0, |size| usize::from(size.ws_col));
+    Some(if told == 0 { COLUMNS_USUAL } else { told })
+}
+
 /// An answer, for a person.
 pub(super) fn answer(text: &str) {
-    write_all(&mut anstream::stdout(), &without_commands(&shown(text)));
+    LastLine::hold().print(&mut anstream::stdout(), &without_commands(&shown(text)));
 }
 
 /// Everything else that a person is told.
 pub(super) fn talk(text: &str) {
-    write_all(&mut anstream::stderr(), &without_commands(&shown(text)));
+    LastLine::hold().print(&mut anstream::stderr(), &without_commands(&shown(text)));
 }
 
 /// Files of our own making for other programs: no colour, and nothing in them is a command.
 pub(super) fn raw(text: &str) {
-    write_all(&mut io::stdout(), &text::visible(text));
+    LastLine::hold().print(&mut io::stdout(), &text::visible(text));
 }
 
 /// One line of JSON.
 pub(super) fn json(line: &str) {
-    write_all(&mut io::stdout(), &format!("{}\n", text::json(line)));
+    LastLine::hold().print(&mut io::stdout(), &format!("{}\n", text::json(line)));
 }
 
 /// Words of clap's, with its colours, about words that were made harmless before clap read them.
 pub(super) fn clap(error: &clap::Error) {
     let text = error.render().ansi().to_string();
     if error.use_stderr() {
-        write_all(&mut anstream::stderr(), &without_commands(&text));
+        LastLine::hold().print(&mut anstream::stderr(), &without_commands(&text));
     } else {
-        write_all(&mut anstream::stdout(), &text);
+        LastLine::hold().print(&mut anstream::stdout(), &text);
     }
 }
 

@@ -8,7 +8,8 @@ use redgreen_core::event::Outcome;
 use redgreen_core::policy::{Spent, dollars};
 use redgreen_core::report::room::{Help, OnlyThere};
 
-use super::screen::cut;
+use super::screen::{answer_columns, cut, talk_columns};
+use super::wrap::wrap;
 use super::{BAD, DOUBT, GOOD, HINT, QUIET, STRONG, paint};
 use crate::config::NetworkAccess;
 use crate::failure::Failure;
@@ -16,6 +17,9 @@ use crate::failure::Failure;
 /// What is sent, in a sentence; `docs/book/what-is-sent.md` has the whole.
 pub const POLICY: &str = "the request, the files an agent reads, test output and git diffs go to the agent you choose, \
                           and nowhere else; no telemetry";
+
+/// The rows of a block that hold sentences. The others hold commands and paths, which are copied and so stay whole.
+const SENTENCES: &[&str] = &["asked", "fault", "gate", "note", "state", "test", "verdict"];
 
 /// What agents can read, in a sentence; `docs/book/external-agents.md` has the whole.
 pub fn readable(allowed: &[PathBuf]) -> String {
@@ -41,7 +45,7 @@ pub fn reachable(access: NetworkAccess, allowed: &[String]) -> String {
 
 pub(super) fn failure(failure: &Failure) -> String {
     // No line of what happened looks like one of ours.
-    let what = failure.what.trim_end().replace('\n', "\n       ");
+    let what = wrap(failure.what.trim_end(), "error: ".len(), "       ", talk_columns());
     let mut text = format!("{}: {what}\n", paint(BAD, "error"));
     for line in failure.evidence.iter().flat_map(|evidence| evidence.lines()) {
         text.push_str(&format!("  {line}\n"));
@@ -87,15 +91,21 @@ pub fn block(rows: &[(&str, &str)], next: &str) -> String {
     let next = ("next", next);
     let rows: Vec<_> = rows.iter().chain([&next]).filter(|(_, value)| !value.trim().is_empty()).collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-    let below = format!("\n{:width$}", "", width = width + 4);
+    let below = " ".repeat(width + 4);
     let mut text = String::new();
-    for (name, value) in rows {
-        let style = if *name == next.0 { HINT } else { QUIET };
+    for (raw, value) in rows {
+        let style = if *raw == next.0 { HINT } else { QUIET };
         // The paint does not count as width, so the name is padded before it is painted.
-        let name = paint(style, &format!("{name:<width$}"));
-        text.push_str(&format!("  {name}  {}\n", value.trim_end().replace('\n', &below)));
+        let name = paint(style, &format!("{raw:<width$}"));
+        let columns = if SENTENCES.contains(raw) { answer_columns() } else { None };
+        text.push_str(&format!("  {name}  {}\n", wrap(value.trim_end(), below.len(), &below, columns)));
     }
     text
+}
+
+/// A sentence of an answer that begins at a column; its further lines stand below the margin.
+pub fn sentence(text: &str, first: usize, margin: &str) -> String {
+    wrap(text, first, margin, answer_columns())
 }
 
 /// The first lines of a text, each of bearable length.
@@ -159,6 +169,15 @@ pub fn cost(spent: &Spent) -> String {
         parts.push(format!("{} of unknown cost", count(spent.unknown_turns as usize, "turn")));
     }
     parts.join(", ")
+}
+
+/// What a run has cost so far, with the turn under way; empty when nothing is known.
+pub fn spent_so_far(spent: &Spent, turn: Option<&Cost>) -> String {
+    let turn = turn.copied().unwrap_or_default();
+    let tokens = spent.tokens.saturating_add(turn.tokens.unwrap_or(0));
+    let price = spent.microdollars.saturating_add(turn.microdollars.unwrap_or(0));
+    let tokens = Some(tokens).filter(|tokens| *tokens > 0);
+    cost_so_far(&Cost { tokens, microdollars: Some(price), ..Cost::default() })
 }
 
 /// What a turn has cost so far, on the line of what it does.

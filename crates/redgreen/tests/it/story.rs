@@ -1,6 +1,7 @@
 //! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
 
 mod agents;
+mod attempts;
 mod bad_input;
 mod beside;
 mod book;
@@ -21,6 +22,7 @@ mod injection;
 mod judge;
 mod kill;
 mod landing;
+mod live;
 mod many;
 mod merging;
 mod numbers;

@@ -157,11 +157,16 @@ fn step(at: usize, step: &Step) -> String {
         text.push_str(&self::turn(turn));
     }
     if let Some(diff) = &step.diff {
-        let commit = step.commit.as_deref().and_then(|commit| commit.get(..10)).unwrap_or_default();
+        let what = match (&step.commit, &step.salvage) {
+            (Some(commit), _) => format!("commit {}", commit.get(..10).unwrap_or(commit)),
+            (None, Some(salvage)) => format!("{word}, kept as {salvage}"),
+            (None, None) => format!("{word}, not committed"),
+        };
+        let what = escaped(&what);
         let cut = if step.diff_cut { ", its beginning and its end" } else { "" };
         let open = if diff.lines().count() <= 60 { " open" } else { "" };
         text.push_str(&format!(
-            "<details{open}><summary>commit {commit}{}{cut}</summary><pre>{}</pre></details>\n",
+            "<details{open}><summary>{what}{}{cut}</summary><pre>{}</pre></details>\n",
             size(diff),
             self::diff(diff)
         ));

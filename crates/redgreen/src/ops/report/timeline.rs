@@ -11,7 +11,7 @@ use redgreen_core::verdict::{Decision, Verdict};
 use serde::Serialize;
 
 use crate::engine::Project;
-use crate::git::Git;
+use crate::git::{DiffText, Git};
 use crate::journal::{self, Body, Line, RunFolder};
 
 /// What is shown of one commit's changes.
@@ -58,6 +58,9 @@ pub struct Step {
     pub took_ms: u64,
     pub findings: Vec<String>,
     pub commit: Option<String>,
+    /// Where the work is kept that was not accepted and taken back.
+    pub salvage: Option<String>,
+    /// What was committed, or what was judged and not accepted.
     pub diff: Option<String>,
     pub diff_cut: bool,
 }
@@ -77,8 +80,14 @@ pub(super) fn timeline(project: &Project, folder: &RunFolder, summary: String) -
     let (state, lines) = journal::read(folder)?;
     let state = state.ok_or_else(|| anyhow::anyhow!("run {} never began", folder.id))?;
     let run = &state.run;
-    let mut teller =
-        Teller { git: &project.git, head: run.base.clone(), steps: Vec::new(), turns: Vec::new(), baseline: None };
+    let mut teller = Teller {
+        git: &project.git,
+        head: run.base.clone(),
+        tree: None,
+        steps: Vec::new(),
+        turns: Vec::new(),
+        baseline: None,
+    };
     let mut now: Option<State> = None;
     for line in &lines {
         let Body::Event(event) = &line.body else { continue };
@@ -113,6 +122,8 @@ pub(super) fn timeline(project: &Project, folder: &RunFolder, summary: String) -
 struct Teller<'a> {
     git: &'a Git,
     head: Mark,
+    /// What the last turn left in the worktree.
+    tree: Option<String>,
     steps: Vec<Step>,
     turns: Vec<Work>,
     baseline: Option<String>,
@@ -122,7 +133,8 @@ impl Teller<'_> {
     fn hear(&mut self, line: &Line, event: &Event, before: Option<&State>) -> Result<()> {
         match event {
             Event::Measured { report, .. } => self.baseline = Some(report.summary.clone()),
-            Event::Turned { role, turn, cost, took_ms, .. } => {
+            Event::Turned { role, turn, cost, took_ms, tree, .. } => {
+                self.tree = Some(tree.to_string());
                 let (said, failed) = match turn {
                     Turn::Done { answer } => (answer.clone(), false),
                     Turn::Failed { message, .. } => (message.clone(), true),
@@ -132,6 +144,14 @@ impl Teller<'_> {
             }
             Event::Judged { phase, verdict, report, took_ms, .. } => {
                 let progress = before.map(|state| &state.progress);
+                let attempt = match verdict.decision {
+                    // Its commit is told with its changes.
+                    Decision::Accepted => None,
+                    Decision::Refused | Decision::Undecided => {
+                        self.tree.as_deref().and_then(|tree| attempt(self.git, &self.head.tree, tree))
+                    }
+                };
+                let diff_cut = attempt.as_ref().is_some_and(|diff| diff.cut);
                 self.steps.push(Step {
                     phase: *phase,
                     cycle: progress.map_or(1, |progress| progress.cycle),
@@ -143,8 +163,9 @@ impl Teller<'_> {
                     took_ms: *took_ms,
                     findings: Vec::new(),
                     commit: None,
-                    diff: None,
-                    diff_cut: false,
+                    salvage: None,
+                    diff: attempt.map(|diff| diff.text),
+                    diff_cut,
                 });
             }
             Event::Linted { findings, criteria, .. } => {
@@ -161,6 +182,11 @@ impl Teller<'_> {
                 }
                 self.head = mark.clone();
             }
+            Event::Restored { salvage, .. } => {
+                if let Some(step) = self.steps.last_mut().filter(|step| step.verdict.decision != Decision::Accepted) {
+                    step.salvage = salvage.as_ref().map(ToString::to_string).or(step.salvage.take());
+                }
+            }
             Event::Adopted { head, .. } => self.head = head.clone(),
             Event::RolledBack { to, .. } => {
                 if let Ok(tree) = self.git.tree_of(to) {
@@ -176,7 +202,6 @@ impl Teller<'_> {
             | Event::Prepared { .. }
             | Event::HumanCommitted { .. }
             | Event::Paused
-            | Event::Restored { .. }
             | Event::Recorded { .. }
             | Event::Noted { .. }
             | Event::Left { .. }
@@ -188,4 +213,10 @@ impl Teller<'_> {
         }
         Ok(())
     }
+}
+
+/// What an attempt that was not accepted changed. Git keeps it as long as a salvage or the run holds it; when it is gone,
+/// the rest of the story is still told.
+pub(in crate::ops) fn attempt(git: &Git, head: &str, tree: &str) -> Option<DiffText> {
+    git.diff_text(head, tree, DIFF_BYTES_MAX).ok().filter(|diff| !diff.text.trim().is_empty())
 }

@@ -1,0 +1,89 @@
+//! How far the test suite at work got, read from its reporter's stream while it runs. For the eye only: no verdict rests
+//! on it, since tests can write to the stream.
+
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+
+use redgreen_core::format::stream;
+use rustix::fs::OFlags;
+
+use crate::process::{Stop, SuiteAtWork};
+
+/// What is read at a time.
+const READ_BYTES_MAX: u64 = 1 << 20;
+/// A longer line is not counted.
+const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// Follows the suites that run, one after the other.
+#[derive(Debug, Default)]
+pub struct Tally {
+    suite: Option<Arc<SuiteAtWork>>,
+    read: u64,
+    /// The line that is not at its end.
+    line: Vec<u8>,
+    counted: stream::Tally,
+}
+
+impl Tally {
+    /// The suite at work and how far it got; none when no suite is at work.
+    pub fn look(&mut self, stop: &Stop) -> Option<(String, stream::Tally)> {
+        let suite = stop.newest_suite()?;
+        if self.suite.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &suite)) {
+            *self = Self { suite: Some(Arc::clone(&suite)), ..Self::default() };
+        }
+        for byte in self.more(&suite).unwrap_or_default() {
+            match byte {
+                b'\n' => self.counted.take(&std::mem::take(&mut self.line)),
+                byte if self.line.len() < LINE_BYTES_MAX => self.line.push(byte),
+                _ => {}
+            }
+        }
+        Some((suite.name.clone(), self.counted))
+    }
+
+    /// What was added since the last look.
+    fn more(&mut self, suite: &SuiteAtWork) -> std::io::Result<Vec<u8>> {
+        // A test may have put a link or a pipe in its place.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let flags = i32::try_from(flags.bits()).unwrap_or_default();
+        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(&suite.stream)?;
+        let mut bytes = Vec::new();
+        if file.metadata()?.is_file() {
+            file.seek(SeekFrom::Start(self.read))?;
+            file.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
+            self.read += bytes.len() as u64;
+        }
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn counts_grow_with_the_stream_and_begin_anew_with_the_next_suite() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stream.jsonl");
+        let (stop, mut tally) = (Stop::default(), Tally::default());
+        assert_eq!(tally.look(&stop), None);
+        let seen = |tally: &mut Tally| tally.look(&stop).map(|(_, tally)| (tally.done, tally.failed, tally.total));
+        let first = stop.part().suite_at_work("pytest", path.clone());
+        assert_eq!(seen(&mut tally), Some((0, 0, None)), "nothing is written yet");
+        fs::write(&path, "{\"event\":\"collected\",\"ids\":[\"a\",\"b\"]}\n{\"event\":\"passed\",\"id\":").unwrap();
+        assert_eq!(seen(&mut tally), Some((0, 0, Some(2))));
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text + "\"a\"}\n{\"event\":\"result\",\"id\":\"b\",\"outcome\":\"failed\"}\nnoise\n").unwrap();
+        assert_eq!(seen(&mut tally), Some((2, 1, Some(2))));
+        drop(first);
+        assert_eq!(seen(&mut tally), None);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let _second = stop.suite_at_work("pytest", link);
+        assert_eq!(seen(&mut tally), Some((0, 0, None)), "a link is not followed");
+    }
+}

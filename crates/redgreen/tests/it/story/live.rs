@@ -1,0 +1,110 @@
+//! While a step takes its time: a live line on a terminal, a plain line now and then elsewhere.
+
+use super::Story;
+use super::scripts::{DONE, GREEN, PLAN, RED, turn};
+use super::terminal::on_a_terminal;
+
+const RUN: &str = "run --no-input --script @kata.toml \"an adder\"";
+
+/// Writes the code after a pause.
+fn slow_green(seconds: f32) -> String {
+    GREEN.replace("do = [", &format!("do = [{{ wait = {seconds:?} }}, "))
+}
+
+fn story(turns: &[&str]) -> Story {
+    let story = Story::new();
+    story.script("kata.toml", &format!("agent = \"tester\"\n{}", turns.concat()));
+    story
+}
+
+/// The lines that a person sees when all is over.
+fn left_on_screen(screen: &str) -> String {
+    let line = |text: &str| {
+        let (mut shown, mut at) = (Vec::new(), 0);
+        for letter in text.chars() {
+            match letter {
+                '\r' => at = 0,
+                '\u{8}' => at -= 1,
+                letter if at < shown.len() => {
+                    shown[at] = letter;
+                    at += 1;
+                }
+                letter => {
+                    shown.push(letter);
+                    at += 1;
+                }
+            }
+        }
+        shown.into_iter().collect::<String>().trim_end().to_owned()
+    };
+    screen.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_terminal_shows_a_live_line_during_a_slow_turn_and_none_at_the_end() {
+    let story = story(&[PLAN, RED, &slow_green(2.5), DONE]);
+    let (code, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[]);
+    assert_eq!(code, Some(3), "{screen}");
+    assert!(screen.contains("1 GREEN     tester works 0:01"), "{screen:?}");
+    assert!(screen.contains("1 GREEN     tester works 0:02"), "{screen:?}");
+    assert!(!screen.contains('\u{1b}'), "no colours:\n{screen:?}");
+    let left = left_on_screen(&screen);
+    assert!(left.contains("1 GREEN     accepted") && !left.contains(" works "), "{left}");
+}
+
+#[test]
+fn a_terminal_shows_how_many_tests_are_done() {
+    let slow = "import time, pytest\n\n\n@pytest.mark.parametrize('number', range(4))\ndef test_slow(number):\n    \
+                time.sleep(0.7)\n";
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    story.file("test_slow.py", slow).commit("slow tests");
+    let (code, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[]);
+    assert_eq!(code, Some(3), "{screen}");
+    assert!(screen.contains("[====            ] 1/4 tests"), "{screen:?}");
+    assert!(screen.contains("judging with pytest"), "{screen:?}");
+    let left = left_on_screen(&screen);
+    assert!(!left.contains("/4 tests"), "{left}");
+    let (code, screen) = on_a_terminal(&story, "--color never test", &[]);
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("[========        ] 2/4 tests"), "{screen:?}");
+    assert!(!left_on_screen(&screen).contains("/4 tests"), "{screen:?}");
+}
+
+#[test]
+fn ctrl_c_leaves_no_live_line() {
+    let story = story(&[PLAN, &turn("red", "{ wait = 60 }"), GREEN, DONE]);
+    let (code, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[("works 0:01", "\u{3}")]);
+    assert_eq!(code, Some(130), "{screen}");
+    let left = left_on_screen(&screen);
+    assert!(left.contains("interrupted") && !left.contains(" works ") && !left.contains("^C"), "{left}");
+}
+
+#[test]
+fn without_a_terminal_a_plain_line_comes_every_half_minute() {
+    let story = story(&[PLAN, RED, &slow_green(31.0), DONE]);
+    let run = story.redgreen(RUN).exits(3);
+    let lines: Vec<&str> = run.stderr.lines().filter(|line| line.contains(" works ")).collect();
+    assert_eq!(lines, ["  1 GREEN     tester works 0:30"], "{}", run.stderr);
+    assert!(!run.stderr.contains('\r'), "{:?}", run.stderr);
+}
+
+#[test]
+fn no_live_line_with_quiet_or_json() {
+    for flag in ["--quiet", "--json"] {
+        let story = story(&[PLAN, RED, &slow_green(1.5), DONE]);
+        let (code, screen) = on_a_terminal(&story, &format!("{flag} {RUN}"), &[]);
+        assert_eq!(code, Some(3), "{screen}");
+        assert!(!screen.contains(" works ") && !screen.contains('\r'), "{screen:?}");
+    }
+}
+
+#[test]
+fn a_terminals_lines_end_between_words() {
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    let (_, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[]);
+    let left = left_on_screen(&screen);
+    // Commands and paths stay whole, to be copied.
+    let is_copied = |line: &str| ["  journal", "  branch", "  next"].iter().any(|name| line.starts_with(name));
+    let long: Vec<&str> = left.lines().filter(|line| line.chars().count() > 80 && !is_copied(line)).collect();
+    assert!(long.is_empty(), "{long:#?}\n{left}");
+}
