@@ -11,7 +11,7 @@ use serde::Serialize;
 pub use live::{Live, LiveV1};
 pub use progress::{moment, notice_line};
 pub(crate) use screen::{Style, paint};
-pub use words::{POLICY, block, brief, clip, cost, count, date, next_line, outcome, title};
+pub use words::{POLICY, block, brief, clip, cost, count, date, next_line, outcome, patch, size, title};
 
 use crate::failure::Failure;
 
@@ -61,6 +61,15 @@ impl Printer {
         }
         if self.json {
             self.json_line(&Raw { version: 1, text });
+        } else {
+            screen::raw(text);
+        }
+    }
+
+    /// Text of ours for other programs, or the value it was made from as JSON.
+    pub fn raw_or(&self, text: &str, value: &impl Serialize) {
+        if self.json {
+            self.json_line(value);
         } else {
             screen::raw(text);
         }

@@ -11,6 +11,7 @@ mod crash;
 mod disk;
 mod doctor;
 mod doors;
+mod everyday;
 mod examples;
 mod fingerprint;
 mod frameworks;
