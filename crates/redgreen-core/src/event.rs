@@ -140,6 +140,14 @@ pub enum Event {
     Merged {
         commit: String,
     },
+    /// A human took the merge back; the run waits for a decision again.
+    Undone {
+        /// The merge that is no longer on the branch.
+        commit: String,
+        /// Where the branch stands instead.
+        to: String,
+        salvage: Option<String>,
+    },
     Discarded {
         salvage: Option<String>,
     },
@@ -217,6 +225,7 @@ impl Event {
             Event::Decided { .. } => "decided",
             Event::MergeBlocked { .. } => "merge-blocked",
             Event::Merged { .. } => "merged",
+            Event::Undone { .. } => "undone",
             Event::Discarded { .. } => "discarded",
         }
     }

@@ -16,6 +16,7 @@ pub mod contest;
 pub mod control;
 pub mod coverage;
 pub mod event;
+pub mod forge;
 pub mod format;
 pub mod framework;
 pub mod guard;

@@ -234,6 +234,7 @@ impl State {
             Event::Resumed { policy } => self.resume(policy.as_deref()),
             Event::RolledBack { to, .. } => self.roll_back(to).ok_or(illegal)?,
             Event::Decided { decision } => self.decide(*decision).ok_or(illegal)?,
+            Event::Undone { commit, .. } => self.undo(commit).ok_or(illegal)?,
             Event::Prepared { .. } | Event::Left { .. } => return Err(illegal),
             Event::Measured { .. }
             | Event::Turned { .. }
@@ -445,6 +446,18 @@ impl State {
         };
         self.left = None;
         Some(())
+    }
+
+    /// The merge is taken back, so the human has to decide again.
+    fn undo(&mut self, merge: &str) -> Option<()> {
+        match &self.situation {
+            Situation::Ended(Ending::Merged { commit }) if commit == merge && self.left.is_some() => {
+                self.situation = Situation::Waiting { trouble: None };
+                self.left = None;
+                Some(())
+            }
+            _ => None,
+        }
     }
 
     /// A phase at its beginning, or the human's turn when there is no phase left.

@@ -65,6 +65,7 @@ fn doing(intent: &str) -> &str {
         "discard" => "cleaning up",
         "leave" => "removing the worktree",
         "rollback" => "rolling back",
+        "undo" => "taking back the merge",
         other => other,
     }
 }

@@ -127,6 +127,7 @@ impl Story {
             "abort" => Event::Decided { decision: Choice::Abort },
             "back" => Event::RolledBack { to: format!("commit{number}"), salvage: None },
             "merged" => Event::Merged { commit: "merge".to_owned() },
+            "undone" => Event::Undone { commit: "merge".to_owned(), to: "base".to_owned(), salvage: None },
             "blocked" => Event::MergeBlocked { trouble: trouble("a conflict") },
             unknown => panic!("no such word: {unknown}"),
         }
@@ -208,6 +209,11 @@ fn a_cycle_is_four_commits_and_the_end_is_a_merge() {
         "merge leave=merge-blocked merge leave=merged stop",
     );
     check("usable idles finished | abort", "discard leave=aborted stop");
+    // A merge that is taken back leaves the human's turn.
+    check(
+        "usable idles finished | approve merged undone approve merged",
+        "merge leave=merged leave=waiting merge leave=merged stop",
+    );
 }
 
 fn subject(step: &Step) -> Option<&str> {

@@ -441,6 +441,7 @@ fn check_edge(from: &State, edge: &Edge) {
         | Event::Decided { .. }
         | Event::MergeBlocked { .. }
         | Event::Merged { .. }
+        | Event::Undone { .. }
         | Event::Discarded { .. } => matches!(stage, Stage::Committing { .. }),
     };
     assert!(earned || given_up && *phase == Phase::Refactor, "{:?} is committed", edge.event);
@@ -529,6 +530,7 @@ fn check_illegal(state: &State) {
         Event::Left { outcome: Outcome::Interrupted },
         Event::MergeBlocked { trouble: trouble("a conflict") },
         Event::Merged { commit: "m".to_owned() },
+        Event::Undone { commit: "another".to_owned(), to: "c".to_owned(), salvage: None },
         Event::Discarded { salvage: None },
         accepted(state.phase()),
         turned(role_of(state.phase()), done(""), tree),

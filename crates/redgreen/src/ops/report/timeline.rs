@@ -172,6 +172,7 @@ impl Teller<'_> {
             | Event::Decided { .. }
             | Event::MergeBlocked { .. }
             | Event::Merged { .. }
+            | Event::Undone { .. }
             | Event::Discarded { .. } => {}
         }
         Ok(())
