@@ -450,14 +450,13 @@ impl State {
 
     /// The merge is taken back, so the human has to decide again.
     fn undo(&mut self, merge: &str) -> Option<()> {
-        match &self.situation {
-            Situation::Ended(Ending::Merged { commit }) if commit == merge && self.left.is_some() => {
-                self.situation = Situation::Waiting { trouble: None };
-                self.left = None;
-                Some(())
-            }
-            _ => None,
+        let is_merged = matches!(&self.situation, Situation::Ended(Ending::Merged { commit }) if commit == merge);
+        if !is_merged || self.left.is_none() {
+            return None;
         }
+        self.situation = Situation::Waiting { trouble: None };
+        self.left = None;
+        Some(())
     }
 
     /// A phase at its beginning, or the human's turn when there is no phase left.

@@ -38,23 +38,22 @@ impl ApproveArgs {
         if self.push && stopped.outcome == Outcome::Merged {
             pushed(desk, &project, &stopped)?;
         } else {
-            approved(desk, &project, &stopped)?;
+            approved(desk, &project, &stopped);
         }
         Ok(stopped.code())
     }
 }
 
 /// The last words about a run that a human approved: what can be done with the merge.
-pub(super) fn approved(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
+pub(super) fn approved(desk: &Desk, project: &Project, stopped: &Stopped) {
     if stopped.outcome != Outcome::Merged {
-        desk.stopped(stopped);
-        return Ok(());
+        return desk.stopped(stopped);
     }
-    let way = ops::push::way(project, stopped)?;
+    // It is merged, whatever comes of looking for a place to push it to.
+    let way = ops::push::way(project, stopped).unwrap_or(None);
     let push = way.as_ref().map(|way| way.command.clone()).unwrap_or_default();
     let page = way.and_then(|way| way.pull_request).map(|page| format!("{page}    (once it is pushed)"));
-    merged(desk, stopped, [("push", push), ("pull request", page.unwrap_or_default()), ("undo", undo(stopped))]);
-    Ok(())
+    merged(desk, stopped, &[("push", push), ("pull request", page.unwrap_or_default()), ("undo", undo(stopped))]);
 }
 
 fn pushed(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
@@ -64,7 +63,7 @@ fn pushed(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
                 desk.printer.json_line(&way);
             }
             let words = format!("{} to {}", view::name(&way.branch), view::name(&way.upstream));
-            merged(desk, stopped, [("pushed", words), ("pull request", way.pull_request.unwrap_or_default())]);
+            merged(desk, stopped, &[("pushed", words), ("pull request", way.pull_request.unwrap_or_default())]);
             Ok(())
         }
         Err(error) => {
@@ -74,8 +73,8 @@ fn pushed(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
     }
 }
 
-fn merged<const N: usize>(desk: &Desk, stopped: &Stopped, rows: [(&'static str, String); N]) {
-    desk.stopped_with_rows(stopped, &view::outcome(&stopped.outcome), &rows);
+fn merged(desk: &Desk, stopped: &Stopped, rows: &[(&'static str, String)]) {
+    desk.stopped_with_rows(stopped, &view::outcome(&stopped.outcome), rows);
 }
 
 fn undo(stopped: &Stopped) -> String {

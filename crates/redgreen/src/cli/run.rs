@@ -211,7 +211,7 @@ fn decide(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> 
                 Answer::Approve => ops::decide::approve(project, id, &mut desk.watch())?,
                 Answer::Abort => ops::decide::abort(project, id, &mut desk.watch())?,
             };
-            super::decide::approved(desk, project, &decided)?;
+            super::decide::approved(desk, project, &decided);
             Ok(Some(decided))
         }
         None => Ok(None),

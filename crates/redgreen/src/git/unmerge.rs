@@ -36,9 +36,12 @@ impl Git {
     /// Remote-tracking branches that have the commit: somebody else may have it too.
     pub fn published(&self, commit: &str) -> Result<Vec<String>> {
         let contains = format!("--contains={commit}");
-        let call = self.call(["for-each-ref", "--format=%(refname:short)", &contains, "refs/remotes"]);
+        let format = "--format=%(symref)%00%(refname:short)";
+        let call = self.call(["for-each-ref", format, &contains, "refs/remotes"]);
         let answer = call.run(&format!("look for {commit} on remote branches"))?;
-        Ok(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())
+        let text = String::from_utf8_lossy(&answer);
+        // `origin/HEAD` is another name for one of them.
+        Ok(text.lines().filter_map(|line| line.strip_prefix('\0')).map(str::to_owned).collect())
     }
 
     /// Moves `target` from `merge` back to `to`, in the checkout that has it, or the branch alone. The caller made sure

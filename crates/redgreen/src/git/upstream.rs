@@ -56,7 +56,9 @@ impl Git {
             is_remote.then(|| (remote.to_owned(), there.to_owned()))
         });
         let Some((remote, there)) = found else { return Ok(None) };
-        let url = self.call(["remote", "get-url", "--", &remote]).line(&format!("find the address of {remote}"))?;
+        let asked = self.call(["remote", "get-url", "--", &remote]).ask(&format!("find the address of {remote}"))?;
+        // A branch may name an address instead of a remote.
+        let url = if asked.success() { asked.stdout_text().trim().to_owned() } else { remote.clone() };
         let mut upstream = Upstream { remote, branch: there, url, is_default: false };
         let head = format!("refs/remotes/{}/HEAD", upstream.remote);
         let asked = self.call(["symbolic-ref", "--quiet", &head]).ask("find the remote's own branch")?;

@@ -227,7 +227,7 @@ fn demo_in_use(folder: &Path) -> Option<String> {
     if let Some(why) = open_run(run) {
         return Some(why);
     }
-    let state = journal::read(run).ok().and_then(|(state, _)| state)?;
+    let Ok((Some(state), _)) = journal::read(run) else { return changed() };
     let tip = git.head().ok().map(|head| head.commit);
     let is_as_left = match state.situation {
         Situation::Ended(Ending::Merged { commit }) => tip == Some(commit),
