@@ -174,6 +174,14 @@ pub enum Event {
     Merged {
         commit: Oid,
     },
+    /// A human took the merge back; the run waits for a decision again.
+    Undone {
+        /// The merge that is no longer on the branch.
+        commit: Oid,
+        /// Where the branch stands instead.
+        to: Oid,
+        salvage: Option<SalvageName>,
+    },
     Discarded {
         salvage: Option<SalvageName>,
     },
@@ -300,6 +308,7 @@ impl Event {
             Event::HumanCommitted { .. } => "human-committed",
             Event::Reviewed { .. } => "reviewed",
             Event::Merged { .. } => "merged",
+            Event::Undone { .. } => "undone",
             Event::Discarded { .. } => "discarded",
         }
     }

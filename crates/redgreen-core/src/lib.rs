@@ -17,6 +17,7 @@ pub mod control;
 pub mod coverage;
 pub mod egress;
 pub mod event;
+pub mod forge;
 pub mod format;
 pub mod framework;
 pub mod guard;

@@ -258,6 +258,7 @@ impl State {
             Event::HumanCommitted { commits, work, .. } => {
                 self.human_committed(commits, work.as_ref()).ok_or(illegal)?;
             }
+            Event::Undone { commit, .. } => self.undo(commit).ok_or(illegal)?,
             Event::Prepared { .. } | Event::Left { .. } => return Err(illegal),
             Event::Measured { .. }
             | Event::Turned { .. }
@@ -484,6 +485,17 @@ impl State {
             (Choice::Abort, Situation::Ended(_) | Situation::Merging { .. }) | (Choice::Approve, _) => return None,
             (Choice::Abort, _) => Situation::Discarding,
         };
+        self.left = None;
+        Some(())
+    }
+
+    /// The merge is taken back, so the human has to decide again.
+    fn undo(&mut self, merge: &str) -> Option<()> {
+        let is_merged = matches!(&self.situation, Situation::Ended(Ending::Merged { commit }) if commit == merge);
+        if !is_merged || self.left.is_none() {
+            return None;
+        }
+        self.situation = Situation::Waiting { trouble: None };
         self.left = None;
         Some(())
     }

@@ -4,6 +4,7 @@ mod about;
 mod agents;
 mod bench;
 mod brief;
+mod clean;
 mod config;
 mod context;
 mod decide;
@@ -23,6 +24,7 @@ mod schema;
 mod status;
 mod test;
 mod trust;
+mod undo;
 mod why;
 
 use std::io::{self, IsTerminal};
@@ -60,7 +62,8 @@ const EVERYWHERE: &str = "Everywhere";
                   redgreen test                                          its tests, in one summary\n  \
                   redgreen run \"add roman numerals\"                      develop it on a branch of its own\n  \
                   redgreen why                                           where it stands, and why\n  \
-                  redgreen approve                                       merge it\n\n\
+                  redgreen approve                                       merge it\n  \
+                  redgreen undo                                          take the merge back\n\n\
                   Exit codes: 0 done, 1 a \"no\" (gave up, aborted), 2 usage, 3 waiting for a human, \
                   4 environment (git, test runner, agent), 5 budget spent, 70 a bug of ours, 130 interrupted"
 )]
@@ -99,9 +102,11 @@ enum Verb {
     Why(why::Args),
     History(history::Args),
     Approve(decide::ApproveArgs),
+    Undo(undo::Args),
     Abort(decide::AbortArgs),
     Rollback(rollback::Args),
     Salvage(salvage::Args),
+    Clean(clean::Args),
     RepairNotes(repair_notes::Args),
     Judge(judge::Args),
     Report(report::Args),
@@ -180,9 +185,11 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Why(args) => args.perform(&desk),
         Verb::History(args) => args.perform(&desk),
         Verb::Approve(args) => args.perform(&desk),
+        Verb::Undo(args) => args.perform(&desk),
         Verb::Abort(args) => args.perform(&desk),
         Verb::Rollback(args) => args.perform(&desk),
         Verb::Salvage(args) => args.perform(&desk),
+        Verb::Clean(args) => args.perform(&desk),
         Verb::RepairNotes(args) => args.perform(&desk),
         Verb::Judge(args) => args.perform(&desk),
         Verb::Report(args) => args.perform(&desk),
@@ -216,7 +223,7 @@ impl Desk {
         if !trust.trusted && here {
             self.printer
                 .talk(&format!("this project names commands that redgreen would run:\n{}", trust::words(&trust)));
-            if self.agrees()? {
+            if self.agrees("run them, now and from now on?")? {
                 ops::trust::agree(root, environment)?;
             }
         }
@@ -225,10 +232,10 @@ impl Desk {
     }
 
     /// Asks until it is understood; Enter and the end of input are no agreement.
-    fn agrees(&self) -> Result<bool> {
+    fn agrees(&self, question: &str) -> Result<bool> {
         const QUESTIONS_MAX: u32 = 10;
         for _ in 0..QUESTIONS_MAX {
-            self.printer.talk("run them, now and from now on? [yes/no] ");
+            self.printer.talk(&format!("{question} [yes/no] "));
             match typed(&self.stop, None)? {
                 Typed::Line(line) if line == "yes" => return Ok(true),
                 Typed::Line(line) if !line.is_empty() && line != "no" => {
@@ -277,6 +284,11 @@ impl Desk {
 
     /// The same, where the verb has better words for it than the outcome.
     fn stopped_with(&self, stopped: &Stopped, words: &str) {
+        self.stopped_with_rows(stopped, words, &[]);
+    }
+
+    /// The same with more to tell.
+    fn stopped_with_rows(&self, stopped: &Stopped, words: &str, more: &[(&'static str, String)]) {
         let next = ops::status::next_command(&stopped.state, false);
         let spent = &stopped.state.spent;
         let rows = [
@@ -284,7 +296,7 @@ impl Desk {
             ("spent", view::cost(&Spent { unknown_turns: 0, ..spent.clone() })),
             ("journal", view::name(&stopped.folder.path.display().to_string()).into_owned()),
         ];
-        let rows = rows.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let rows: Vec<_> = rows.iter().chain(more).map(|(name, value)| (*name, value.as_str())).collect();
         let head = format!("run {}  ", stopped.folder.id);
         let outcome = view::sentence(&view::clip(words, OUTCOME_LINES_MAX), head.chars().count(), "  ");
         let text = format!("{head}{outcome}\n{}", view::block(&rows, &next));

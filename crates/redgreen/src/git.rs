@@ -1,7 +1,8 @@
 //! The one door to git: the only place that knows its commands, files and messages. It acts and never decides; a "no"
 //! that a caller can act on is a value, an error means that we could not find out.
 //!
-//! Nothing here changes the user's checkout, index, branches or configuration, except `Git::merge`, which is asked to.
+//! Nothing here changes the user's checkout, index, branches or configuration, except `Git::merge` and `Git::unmerge`,
+//! which are asked to.
 
 mod call;
 mod checkout;
@@ -25,6 +26,8 @@ mod snapshot;
 mod state;
 mod submodule;
 mod tree;
+mod unmerge;
+mod upstream;
 mod version;
 mod view;
 mod worktree;
@@ -42,6 +45,8 @@ pub use snapshot::Snapshot;
 pub use state::{Dirty, Head};
 pub use submodule::Submodule;
 pub use tree::TreeFile;
+pub use unmerge::{Again, Unmerge};
+pub use upstream::{Push, Upstream};
 pub use view::IsSecret;
 pub(crate) use worktree::remove_folder;
 pub use worktree::{Listed, Worktree};

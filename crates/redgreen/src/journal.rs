@@ -111,7 +111,7 @@ impl Journal {
     /// Says what is about to be done.
     pub fn intend(&mut self, intent: &str, at: i64) -> Result<Line> {
         self.intents += 1;
-        let destructive = matches!(intent, "merge" | "discard" | "restore" | "rollback");
+        let destructive = matches!(intent, "merge" | "discard" | "restore" | "rollback" | "undo");
         let durable = if destructive { Durable::Yes } else { Durable::No };
         let line = self.append(Body::Intent { intent: intent.to_owned() }, at, durable)?;
         self.die_at(Moment::Before);
@@ -130,6 +130,7 @@ impl Journal {
             | Event::RolledBack { .. }
             | Event::Decided { .. }
             | Event::Merged { .. }
+            | Event::Undone { .. }
             | Event::Discarded { .. }
             | Event::Left { .. } => Durable::Yes,
             // These are found out again by doing them again.

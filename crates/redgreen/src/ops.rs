@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod bench;
 pub mod brief;
+pub mod clean;
 pub mod config;
 pub mod context;
 pub mod decide;
@@ -14,6 +15,7 @@ pub mod history;
 pub mod init;
 pub mod judge;
 pub mod notes;
+pub mod push;
 pub mod report;
 pub mod resume;
 pub mod rollback;
@@ -24,6 +26,7 @@ pub mod status;
 pub mod test;
 pub mod trust;
 pub mod unblock;
+pub mod undo;
 pub mod why;
 
 use std::fs;

@@ -15,8 +15,8 @@ pub use now::Now;
 pub use progress::{moment, notice_line};
 pub(crate) use screen::{Style, paint};
 pub use words::{
-    POLICY, block, brief, clip, cost, count, date, next_line, only_there, outcome, reachable, readable, sentence,
-    spent_so_far, title,
+    POLICY, block, brief, clip, cost, count, date, next_line, only_there, outcome, patch, reachable, readable,
+    sentence, size, spent_so_far, title,
 };
 
 use crate::failure::Failure;
@@ -67,6 +67,15 @@ impl Printer {
         }
         if self.json {
             self.json_line(&Raw { version: 1, text });
+        } else {
+            screen::raw(text);
+        }
+    }
+
+    /// Text of ours for other programs, or the value it was made from as JSON.
+    pub fn raw_or(&self, text: &str, value: &impl Serialize) {
+        if self.json {
+            self.json_line(value);
         } else {
             screen::raw(text);
         }

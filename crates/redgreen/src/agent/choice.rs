@@ -26,6 +26,13 @@ pub const BUILT_IN: &str = "built-in";
 const USUAL_MODEL: &str = "claude-opus-4-5-20251101";
 const USUAL_KEY: &str = "ANTHROPIC_API_KEY";
 
+/// The names of all agents that every project has.
+pub fn known() -> Vec<String> {
+    // A table that cannot be read is told when an agent is looked up in it.
+    let programs = config::agents::table().into_iter().flatten().map(|(name, _)| name.clone());
+    [BUILT_IN, SCRIPTED, HUMAN].into_iter().map(str::to_owned).chain(programs).collect()
+}
+
 /// What agents are made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {

@@ -4,18 +4,25 @@ use anyhow::Result;
 use redgreen_core::event::{Commits, Outcome};
 
 use super::Desk;
+use crate::engine::Project;
 use crate::failure::Code;
-use crate::ops;
+use crate::ops::{self, Stopped};
+use crate::view;
 
 /// Merge a run that waits for you, with your hooks and your signature
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen approve\n  redgreen approve k3x9\n  redgreen approve --squash")]
+#[command(
+    after_help = "Examples:\n  redgreen approve\n  redgreen approve k3x9\n  redgreen approve --squash\n  redgreen approve --push"
+)]
 pub(super) struct ApproveArgs {
     /// The run [default: the only one that is open]
     run: Option<String>,
     /// Make one commit of the run; its own commits stay within reach of `redgreen salvage`
     #[arg(long)]
     squash: bool,
+    /// Then push the branch that it was merged into to its upstream
+    #[arg(long)]
+    push: bool,
 }
 
 /// End a run without a merge; its commits stay within reach of `redgreen salvage`
@@ -30,10 +37,54 @@ impl ApproveArgs {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let commits = if self.squash { Commits::Squashed } else { Commits::Merged };
         let project = desk.trusted_project()?;
+        if self.push {
+            ops::push::check(&project, self.run.as_deref())?;
+        }
         let stopped = ops::decide::approve(&project, self.run.as_deref(), commits, &mut desk.watch())?;
-        desk.stopped(&stopped);
+        if self.push && stopped.outcome == Outcome::Merged {
+            pushed(desk, &project, &stopped)?;
+        } else {
+            approved(desk, &project, &stopped);
+        }
         Ok(stopped.code())
     }
+}
+
+/// The last words about a run that a human approved: what can be done with the merge.
+pub(super) fn approved(desk: &Desk, project: &Project, stopped: &Stopped) {
+    if stopped.outcome != Outcome::Merged {
+        return desk.stopped(stopped);
+    }
+    // It is merged, whatever comes of looking for a place to push it to.
+    let way = ops::push::way(project, stopped).unwrap_or(None);
+    let push = way.as_ref().map(|way| way.command.clone()).unwrap_or_default();
+    let page = way.and_then(|way| way.pull_request).map(|page| format!("{page}    (once it is pushed)"));
+    merged(desk, stopped, &[("push", push), ("pull request", page.unwrap_or_default()), ("undo", undo(stopped))]);
+}
+
+fn pushed(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
+    match ops::push::push(project, stopped) {
+        Ok(way) => {
+            if desk.printer.json {
+                desk.printer.json_line(&way);
+            }
+            let words = format!("{} to {}", view::name(&way.branch), view::name(&way.upstream));
+            merged(desk, stopped, &[("pushed", words), ("pull request", way.pull_request.unwrap_or_default())]);
+            Ok(())
+        }
+        Err(error) => {
+            desk.stopped(stopped);
+            Err(error)
+        }
+    }
+}
+
+fn merged(desk: &Desk, stopped: &Stopped, rows: &[(&'static str, String)]) {
+    desk.stopped_with_rows(stopped, &view::outcome(&stopped.outcome), rows);
+}
+
+fn undo(stopped: &Stopped) -> String {
+    format!("redgreen undo {}", stopped.folder.id)
 }
 
 impl AbortArgs {

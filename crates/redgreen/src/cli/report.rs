@@ -14,13 +14,12 @@ use crate::view;
 
 /// Show what a run came to: as a summary, as JSON, or as one HTML page
 #[derive(clap::Args, Debug)]
-#[command(
-    after_help = "Examples:\n  redgreen report\n  redgreen report k3x9 --html report.html\n  redgreen report --json"
-)]
+#[command(after_help = "Examples:\n  redgreen report\n  redgreen report k3x9 --html report.html\n  \
+                  redgreen report --html - > report.html\n  redgreen report --json")]
 pub(super) struct Args {
     /// The run [default: the only one that is open, or the last one]
     run: Option<String>,
-    /// Write one HTML page that needs no network
+    /// Write one HTML page that needs no network; `-` prints it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print the summary as markdown; this is what is done anyway
@@ -32,6 +31,11 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let timeline = report::report(&desk.project()?, self.run.as_deref())?;
         if let Some(path) = self.html {
+            // A program that asks for JSON gets the run as data; the page is for people.
+            if path.as_os_str() == "-" {
+                desk.printer.raw_or(&html::page(&timeline), &timeline);
+                return Ok(Code::Done);
+            }
             let path = desk.folder.join(path);
             fs::write(&path, html::page(&timeline)).with_context(|| format!("write {}", path.display()))?;
             let text = format!(

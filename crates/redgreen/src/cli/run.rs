@@ -7,7 +7,7 @@ use anyhow::Result;
 use redgreen_core::event::{Commits, Outcome};
 
 use super::Desk;
-use crate::agent::choice::Choice;
+use crate::agent::choice::{self, Choice};
 use crate::config::NetworkAccess;
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
@@ -17,9 +17,13 @@ use crate::ops::{self, Stopped};
 use crate::process::{Typed, typed};
 use crate::view;
 
+/// The most of a diff that is shown before the question is asked again.
+const PATCH_BYTES_MAX: usize = 1 << 20;
+
 /// Develop a feature test by test on a branch of its own; your checkout is not touched until you approve
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen run \"add roman numerals\"\n  \
+#[command(after_help = "Examples:\n  redgreen run add roman numerals\n  \
+                        redgreen run \"what's the time in Rome?\"\n  \
                         redgreen run --model ollama/qwen3-coder --budget-tokens 500000 \"add roman numerals\"\n  \
                         redgreen run --onto develop --json \"fix the leap year\"\n  \
                         redgreen run --spec spec.yaml\n  \
@@ -28,8 +32,9 @@ use crate::view;
                         redgreen run --script kata.toml \"add roman numerals\"")]
 #[command(group = clap::ArgGroup::new("wish").args(["request", "spec", "task", "lld"]))]
 pub(super) struct Args {
-    /// What to build, in your own words
-    request: Option<String>,
+    /// What to build, in your own words; quotes are needed only for what your shell would read otherwise
+    #[arg(value_name = "REQUEST")]
+    request: Vec<String>,
     /// A specification (YAML or JSON): all its tests are written first, then the code
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
@@ -66,8 +71,7 @@ pub(super) struct Args {
 
 #[derive(clap::Args, Debug, Default)]
 pub(super) struct AgentArgs {
-    /// Who works in every phase: built-in, built-in:<model> or scripted [default: as configured]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = agent_help())]
     agent: Option<String>,
     /// The model of the built-in agent, as <model> or <provider>/<model> [default: as configured]
     #[arg(long, value_name = "NAME")]
@@ -75,6 +79,15 @@ pub(super) struct AgentArgs {
     /// The file a scripted agent plays [default: as configured]
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+}
+
+/// Every agent by its name, so that nobody has to look for them elsewhere.
+fn agent_help() -> String {
+    format!(
+        "Who works in every phase: {}, or one that redgreen.toml defines; <name>:<model> chooses the model too. \
+         `redgreen agents` shows which are ready [default: as configured]",
+        choice::known().join(", ")
+    )
 }
 
 impl From<AgentArgs> for Choice {
@@ -107,7 +120,8 @@ pub(super) struct LimitArgs {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let wish = match (self.request, self.spec, self.task, self.lld, self.issue) {
+        let request = (!self.request.is_empty()).then(|| self.request.join(" "));
+        let wish = match (request, self.spec, self.task, self.lld, self.issue) {
             (Some(request), ..) => Wish::Request(request),
             (_, Some(spec), ..) => Wish::Spec(spec),
             (_, _, Some(task), ..) => Wish::Task(task),
@@ -197,16 +211,16 @@ fn decide(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> 
     if stopped.outcome != Outcome::Waiting || !here {
         return Ok(None);
     }
-    let base = &stopped.state.run.base.tree;
-    desk.printer.talk(&changes(project, base, &stopped.state.progress.head.tree)?);
-    match ask(desk)? {
+    let trees = [stopped.state.run.base.tree.as_str(), stopped.state.progress.head.tree.as_str()];
+    desk.printer.talk(&changes(project, trees)?);
+    match ask(desk, project, trees)? {
         Some(answer) => {
             let id = Some(stopped.folder.id.as_str());
             let decided = match answer {
                 Answer::Approve => ops::decide::approve(project, id, Commits::Merged, &mut desk.watch())?,
                 Answer::Abort => ops::decide::abort(project, id, &mut desk.watch())?,
             };
-            desk.stopped(&decided);
+            super::decide::approved(desk, project, &decided);
             Ok(Some(decided))
         }
         None => Ok(None),
@@ -214,7 +228,7 @@ fn decide(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> 
 }
 
 /// The files that would be merged, and how much of each.
-fn changes(project: &Project, old: &str, new: &str) -> Result<String> {
+fn changes(project: &Project, [old, new]: [&str; 2]) -> Result<String> {
     const FILES_MAX: usize = 30;
     let stats = project.git.diff_stat(old, new)?;
     let mut text = String::new();
@@ -234,20 +248,29 @@ enum Answer {
 }
 
 /// Asks until it is understood; an empty line or the end of input leaves the run waiting.
-fn ask(desk: &Desk) -> Result<Option<Answer>> {
-    const QUESTIONS_MAX: u32 = 10;
+fn ask(desk: &Desk, project: &Project, [old, new]: [&str; 2]) -> Result<Option<Answer>> {
+    const QUESTIONS_MAX: u32 = 20;
     for _ in 0..QUESTIONS_MAX {
-        desk.printer.talk("approve (merge) or abort? [approve/abort, Enter decides later] ");
+        desk.printer.talk("approve (merge) or abort? [approve/abort/diff, Enter decides later] ");
         match typed(&desk.stop, None)? {
-            Typed::Line(line) if line == "approve" => return Ok(Some(Answer::Approve)),
-            Typed::Line(line) if line == "abort" => return Ok(Some(Answer::Abort)),
-            Typed::Line(line) if !line.is_empty() => {
-                desk.printer.talk(&format!("{line:?} is neither `approve` nor `abort`\n"));
-            }
-            Typed::Line(_) | Typed::End | Typed::TimeUp => return Ok(None),
+            Typed::Line(line) => match line.as_str() {
+                "approve" | "yes" => return Ok(Some(Answer::Approve)),
+                "abort" => return Ok(Some(Answer::Abort)),
+                "diff" => desk.printer.talk(&patch(project, old, new)?),
+                "" => return Ok(None),
+                // `no` could mean "abort" or "later"; only one of them can be taken back.
+                _ => desk.printer.talk(&format!("{line:?} is none of `approve` (or `yes`), `abort` and `diff`\n")),
+            },
+            Typed::End | Typed::TimeUp => return Ok(None),
         }
     }
     Ok(None)
+}
+
+/// What would be merged, line by line.
+fn patch(project: &Project, old: &str, new: &str) -> Result<String> {
+    let diff = project.git.diff_text(old, new, PATCH_BYTES_MAX)?;
+    Ok(view::patch(&diff.text, diff.cut))
 }
 
 /// What a careful user wants to know before anything starts.

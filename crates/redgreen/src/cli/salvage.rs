@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use super::Desk;
 use crate::failure::Code;
-use crate::ops::salvage;
+use crate::ops::salvage::{self, Changes, Detail, Lines};
 use crate::view;
 
-/// List what was set aside before something was taken back, restore it to a branch, or drop it
+/// List what was set aside before something was taken back, show it, restore it to a branch, or drop it
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen salvage\n  redgreen salvage restore k3x9/1-gave-up --branch rescued\n  \
+#[command(after_help = "Examples:\n  redgreen salvage\n  redgreen salvage show k3x9/1-gave-up\n  \
+                        redgreen salvage diff k3x9/1-gave-up\n  redgreen salvage restore k3x9/1-gave-up --branch rescued\n  \
                         redgreen salvage drop k3x9/1-gave-up")]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -23,6 +24,16 @@ pub(super) struct Args {
 enum Act {
     /// List what there is
     List,
+    /// Show what it is: why it was set aside, and the files it changes
+    Show {
+        /// Its name, or a part of it that only one has
+        name: String,
+    },
+    /// Show what it changes, line by line, compared with the commit its run started from
+    Diff {
+        /// Its name, or a part of it that only one has
+        name: String,
+    },
     /// Make a branch of it; your checkout is not touched
     Restore {
         /// Its name, or a part of it that only one has
@@ -66,10 +77,19 @@ impl Args {
                     .ok();
                 }
                 match all.salvages.first() {
-                    Some(first) => text.push_str(&view::next_line(&format!("redgreen salvage restore {}", first.name))),
+                    Some(first) => text.push_str(&view::next_line(&format!("redgreen salvage show {}", first.name))),
                     None => text.push_str("nothing is set aside here\n"),
                 }
                 desk.printer.answer(&text, &all);
+            }
+            Act::Show { name } => {
+                let changes = salvage::changes(&project, &name, Detail::Files)?;
+                desk.printer.answer(&shown(&changes), &changes);
+            }
+            Act::Diff { name } => {
+                let changes = salvage::changes(&project, &name, Detail::Diff)?;
+                let diff = changes.diff.as_deref().unwrap_or_default();
+                desk.printer.answer(&view::patch(diff, changes.diff_cut), &changes);
             }
             Act::Restore { name, branch } => {
                 let (item, branch) = salvage::restore(&project, &name, branch.as_deref())?;
@@ -88,6 +108,29 @@ impl Args {
     }
 }
 
+fn shown(changes: &Changes) -> String {
+    const FILES_MAX: usize = 30;
+    let item = &changes.salvage;
+    let count = |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
+    let row =
+        |file: &Lines| format!("+{:<5} -{:<5} {}", count(file.added), count(file.removed), view::name(&file.path));
+    let mut files: Vec<String> = changes.files.iter().take(FILES_MAX).map(row).collect();
+    if changes.files.len() > FILES_MAX {
+        files.push(format!("and {}", view::count(changes.files.len() - FILES_MAX, "more file")));
+    }
+    let files = files.join("\n");
+    let date = view::date(item.date);
+    let next = format!("redgreen salvage diff {0}\nredgreen salvage restore {0} --branch <name>", item.name);
+    let rows = [
+        ("why", kept(&item.why)),
+        ("date", &date),
+        ("commit", &item.commit),
+        ("base", &changes.base),
+        ("files", &files),
+    ];
+    format!("{}{}", view::title(&item.name, ""), view::block(&rows, &next))
+}
+
 /// Why something was set aside, for a person.
 fn kept(why: &str) -> &str {
     match why {
@@ -95,6 +138,7 @@ fn kept(why: &str) -> &str {
         "rolled-back" => "what was rolled back",
         "interrupted" => "what an interrupted turn had written",
         "aborted" => "the commits of a run that was aborted",
+        "undone" => "a merge that was taken back",
         other => other,
     }
 }

@@ -87,6 +87,7 @@ pub(super) fn doing(intent: &str) -> &str {
         "discard" => "cleaning up",
         "leave" => "removing the worktree",
         "rollback" => "rolling back",
+        "undo" => "taking back the merge",
         other => other,
     }
 }

@@ -15,9 +15,12 @@ use redgreen_core::verdict::{Code, Decision};
 
 use super::review::Added;
 use super::{Engine, now};
-use crate::failure::Failure;
-use crate::git::{Merge, MergeRequest, RefEdit, Settled, Swap};
+use crate::failure::{self, Failure};
+use crate::git::{Again, Merge, MergeRequest, RefEdit, Settled, Swap, Unmerge};
 use crate::trial;
+
+/// Journalled when a merge could not be taken back.
+const UNDO_REFUSED: &str = "undo-refused";
 
 impl Engine<'_> {
     /// Merges the run's branch into the branch it is meant for. If that branch moved meanwhile, the result of the merge
@@ -178,6 +181,35 @@ impl Engine<'_> {
         let left = self.leave(&outcome)?;
         self.record(&left)?;
         Ok(outcome)
+    }
+
+    /// Takes the run's merge back: `to` is where the branch it is meant for stood before. The run's own branch comes
+    /// back, and the run waits for a decision again. `again` after an undo that was killed.
+    pub fn undo(&mut self, merge: &Oid, to: &Oid, again: Again) -> Result<Outcome> {
+        self.intend("undo")?;
+        let git = &self.project.git;
+        let (target, head) = (&self.state.run.target, &self.state.progress.head.commit);
+        let salvage = git.salvage(&self.folder.id, "undone", &git.tree_of(merge)?, merge)?;
+        let branch = self.branch_ref();
+        match git.edit_refs(&[RefEdit::Create { name: &branch, new: head }])? {
+            // A branch that is there already is the run's, from an undo that was killed, or a person's own.
+            Swap::Done | Swap::Moved => {}
+        }
+        if let Unmerge::Blocked { by, evidence } = git.unmerge(target, merge, to, again)? {
+            // Nothing was changed, so the next try is a first one, and what was kept for it is still on the branch.
+            git.salvage_drop(&salvage)?;
+            self.tidy_up(head)?;
+            self.intend(UNDO_REFUSED)?;
+            return Err(Failure::new(
+                failure::Code::No,
+                format!("the merge of run {} cannot be undone: {by}", self.folder.id),
+            )
+            .evidence(evidence)
+            .next(format!("fix that, then: redgreen undo {}", self.folder.id))
+            .into());
+        }
+        self.record(&Event::Undone { commit: merge.clone(), to: to.clone(), salvage: Some(salvage) })?;
+        self.run()
     }
 
     /// Work that is not accepted, and was kept when the run was left, gets a ref that outlives the run.

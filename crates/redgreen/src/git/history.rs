@@ -21,7 +21,8 @@ impl Git {
     }
 
     pub fn parents(&self, commit: &str) -> Result<Vec<Oid>> {
-        let answer = self.call(["log", "-1", "--format=%P", commit]).run(&format!("read the parents of {commit}"))?;
+        let call = self.call(["log", "-1", "--format=%P", "--end-of-options", commit]);
+        let answer = call.run(&format!("read the parents of {commit}"))?;
         Ok(String::from_utf8_lossy(&answer).split_whitespace().filter_map(|id| Oid::parse(id).ok()).collect())
     }
 

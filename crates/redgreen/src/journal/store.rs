@@ -132,6 +132,14 @@ impl Store {
         }
     }
 
+    /// The run goes on after all.
+    pub fn reopen(&self, run: &RunFolder) -> Result<()> {
+        let marker = self.open_runs().join(&run.id);
+        fs::create_dir_all(self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
+        let opened = OpenOptions::new().create(true).append(true).open(&marker);
+        opened.map(drop).with_context(|| format!("create {}", marker.display()))
+    }
+
     /// Takes a run away that never began.
     pub fn forget(&self, run: &RunFolder) -> Result<()> {
         self.close(run)?;

@@ -25,6 +25,9 @@ const FILES: [(&str, &str); 5] = [
     // There is no server to be gentle with.
     ("redgreen.toml", "backoff = 0.0\n"),
 ];
+/// How the name of a demo's folder begins, and the repository in it.
+pub(super) const PREFIX: &str = "redgreen-demo-";
+pub(super) const PROJECT: &str = "roman";
 const SCRIPT: &str = include_str!("../../demo/kata.toml");
 
 pub struct Demo {
@@ -42,7 +45,7 @@ pub fn demo(folder: Option<&Path>, environment: &Environment, stop: &Stop, obser
         }
     }
     let folder = scratch(folder)?;
-    let project = folder.join("roman");
+    let project = folder.join(PROJECT);
     Git::create_scratch(&project, &FILES, "chore: an empty kata")?;
     let script = folder.join("kata.toml");
     fs::write(&script, SCRIPT).with_context(|| format!("write {}", script.display()))?;
@@ -65,7 +68,7 @@ pub fn demo(folder: Option<&Path>, environment: &Environment, stop: &Stop, obser
 /// A folder of the demo's own; one that the user names has to be new or empty.
 fn scratch(named: Option<&Path>) -> Result<PathBuf> {
     let Some(folder) = named else {
-        let made = tempfile::Builder::new().prefix("redgreen-demo-").tempdir().context("create a scratch folder")?;
+        let made = tempfile::Builder::new().prefix(PREFIX).tempdir().context("create a scratch folder")?;
         return Ok(made.keep());
     };
     fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;

@@ -1,12 +1,16 @@
 //! `redgreen salvage`: what was set aside before something was taken back, and the way to get it.
 
-use anyhow::Result;
-use redgreen_core::names::{Branch, Oid, SalvageName};
+use anyhow::{Context, Result};
+use redgreen_core::names::{Branch, Oid, RunId, SalvageName};
 use serde::Serialize;
 
 use crate::engine::Project;
 use crate::failure::Failure;
 use crate::git::Salvage;
+use crate::journal;
+
+/// The most of a diff that is shown.
+const DIFF_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,6 +33,57 @@ pub struct Item {
 pub fn list(project: &Project) -> Result<Salvages> {
     let salvages = project.git.salvages()?.into_iter().map(item).collect();
     Ok(Salvages { version: 1, salvages })
+}
+
+/// What one piece of kept work changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Changes {
+    pub version: u32,
+    pub salvage: Item,
+    /// The commit it is compared with.
+    pub base: String,
+    pub files: Vec<Lines>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    pub diff_cut: bool,
+}
+
+/// Lines added and removed; both absent for binary files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lines {
+    pub path: String,
+    pub added: Option<u64>,
+    pub removed: Option<u64>,
+}
+
+/// Whether the changes are given line by line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    Files,
+    Diff,
+}
+
+/// What it changes, compared with the commit that the run started from. Where that is not known any more, with the
+/// accepted commit that it lies on.
+pub fn changes(project: &Project, name: &str, detail: Detail) -> Result<Changes> {
+    let item = find(project, name)?;
+    let git = &project.git;
+    let run = item.name.split('/').next().unwrap_or_default();
+    let started = RunId::parse(run).ok().and_then(|run| journal::read(&project.store.named(&run)).ok());
+    let started = started.and_then(|(state, _)| Some(state?.run.base.commit));
+    let base = match started.map(|commit| git.resolve(&format!("{commit}^{{commit}}"))).transpose()?.flatten() {
+        Some(commit) => commit,
+        None => git.resolve(&format!("{}^", item.commit))?.with_context(|| format!("{} has no parent", item.commit))?,
+    };
+    let stats = git.diff_stat(&base, &item.commit)?.into_iter();
+    let files = stats.map(|stat| Lines { path: stat.path, added: stat.added, removed: stat.removed }).collect();
+    let diff = match detail {
+        Detail::Files => None,
+        Detail::Diff => Some(git.diff_text(&base, &item.commit, DIFF_BYTES_MAX)?),
+    };
+    let diff_cut = diff.as_ref().is_some_and(|diff| diff.cut);
+    Ok(Changes { version: 1, salvage: item, base: base.to_string(), files, diff: diff.map(|diff| diff.text), diff_cut })
 }
 
 /// Makes a branch of it. The checkout is not touched.

@@ -87,6 +87,11 @@ fn told(event: &Event, state: &State) -> String {
         Event::Merged { commit } => {
             head(&paint(GOOD, "merged"), &format!("{} is in {}", short(commit), super::name(&state.run.target)))
         }
+        Event::Undone { to, salvage, .. } => {
+            let words = format!("{} is back at {}", super::name(&state.run.target), short(to));
+            let kept = salvage.as_ref().map(|name| head("kept", &format!("the merge, as {name}")));
+            head(&paint(STRONG, "undone"), &words) + &kept.unwrap_or_default()
+        }
         Event::Discarded { salvage: Some(name) } => head("kept", &format!("the commits of the run, as {name}")),
         Event::RolledBack { to, salvage } => {
             let mut text = head(&paint(STRONG, "redgreen"), &format!("back at {}", short(to)));

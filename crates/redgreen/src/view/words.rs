@@ -10,7 +10,7 @@ use redgreen_core::report::room::{Help, OnlyThere};
 
 use super::screen::{answer_columns, cut, talk_columns};
 use super::wrap::wrap;
-use super::{BAD, DOUBT, GOOD, HINT, QUIET, STRONG, paint};
+use super::{BAD, DOUBT, GOOD, HINT, PLAIN, QUIET, STRONG, paint};
 use crate::config::NetworkAccess;
 use crate::failure::Failure;
 
@@ -119,11 +119,45 @@ pub fn clip(text: &str, lines_max: usize) -> String {
     kept.join("\n")
 }
 
+/// A diff with added and removed lines in colours.
+pub fn patch(diff: &str, is_cut: bool) -> String {
+    let mut text = String::with_capacity(diff.len());
+    for line in diff.lines() {
+        let style = match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => STRONG,
+            [b'+', ..] => GOOD,
+            [b'-', ..] => BAD,
+            [b'@', ..] => HINT,
+            _ => PLAIN,
+        };
+        text.push_str(&paint(style, line));
+        text.push('\n');
+    }
+    if is_cut {
+        text.push_str("the diff is longer than this; its middle is left out\n");
+    }
+    text
+}
+
 /// A text of any size as one line: a title, not the whole of it.
 pub fn brief(text: &str) -> String {
     const TITLE_CHARS_MAX: usize = 100;
     let words: Vec<&str> = headline(text).split_whitespace().take(TITLE_CHARS_MAX).collect();
     cut(&words.join(" "), TITLE_CHARS_MAX)
+}
+
+/// `1.5 MB`: a size on disk, as `ls -h` would show it.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    let (mut value, mut shown) = (bytes as f64, "bytes");
+    for unit in UNITS {
+        if value < 1000.0 {
+            break;
+        }
+        value /= 1000.0;
+        shown = unit;
+    }
+    if shown == "bytes" || value >= 100.0 { format!("{value:.0} {shown}") } else { format!("{value:.1} {shown}") }
 }
 
 /// `1 turn`, `2 turns`.

@@ -131,6 +131,7 @@ impl Story {
             "abort" => Event::Decided { decision: Choice::Abort, manner: Manner::default() },
             "back" => Event::RolledBack { to: Oid::named(&format!("commit{number}")), salvage: None },
             "merged" => Event::Merged { commit: Oid::named("merge") },
+            "undone" => Event::Undone { commit: Oid::named("merge"), to: Oid::named("base"), salvage: None },
             "blocked" => Event::MergeBlocked { trouble: trouble("a conflict") },
             unknown => panic!("no such word: {unknown}"),
         }
@@ -213,6 +214,11 @@ fn a_cycle_is_four_commits_and_the_end_is_a_merge() {
         "merge leave=merge-blocked merge leave=merged stop",
     );
     check("usable idles finished | abort", "discard leave=aborted stop");
+    // A merge that is taken back leaves the human's turn.
+    check(
+        "usable idles finished | approve merged undone approve merged",
+        "merge leave=merged leave=waiting merge leave=merged stop",
+    );
 }
 
 fn subject(step: &Step) -> Option<&str> {

@@ -453,6 +453,7 @@ fn check_edge(from: &State, edge: &Edge) {
         | Event::HumanCommitted { .. }
         | Event::Reviewed { .. }
         | Event::Merged { .. }
+        | Event::Undone { .. }
         | Event::Discarded { .. } => matches!(stage, Stage::Committing { .. }),
     };
     assert!(earned || given_up && *phase == Phase::Refactor, "{:?} is committed", edge.event);
@@ -547,6 +548,7 @@ fn check_illegal(state: &State) {
         Event::Left { outcome: Outcome::Interrupted },
         Event::MergeBlocked { trouble: trouble("a conflict") },
         Event::Merged { commit: Oid::named("m") },
+        Event::Undone { commit: Oid::named("another"), to: Oid::named("c"), salvage: None },
         Event::Discarded { salvage: None },
         accepted(state.phase()),
         turned(role_of(state.phase()), done(""), tree),

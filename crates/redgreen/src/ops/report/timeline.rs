@@ -209,6 +209,7 @@ impl Teller<'_> {
             | Event::Decided { .. }
             | Event::MergeBlocked { .. }
             | Event::Merged { .. }
+            | Event::Undone { .. }
             | Event::Discarded { .. } => {}
         }
         Ok(())

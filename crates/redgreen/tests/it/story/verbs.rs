@@ -76,7 +76,7 @@ fn what_shells_and_packagers_need_is_printed_as_it_is() {
     story.redgreen("man").exits(0).says(".TH redgreen");
     story.redgreen("man repair-notes").exits(0).says("repair");
     story.redgreen("man nonsense").exits(2).says("there is no verb \"nonsense\"").says("next  redgreen --help");
-    let verbs = "run resume status why history approve abort rollback salvage init test doctor bench";
+    let verbs = "run resume status why history approve undo abort rollback salvage clean init test doctor bench";
     for verb in verbs.split(' ') {
         story.redgreen(&format!("{verb} --help")).exits(0).says("Example");
     }

@@ -1,0 +1,83 @@
+//! After `approve`: the push of the branch that was merged into, and the page to open a pull request on.
+
+use anyhow::Result;
+use redgreen_core::forge;
+use serde::Serialize;
+
+use super::{Stopped, pick, state_of};
+use crate::engine::Project;
+use crate::failure::Failure;
+use crate::git::{Push, Upstream};
+
+/// Where the merged branch goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Way {
+    pub version: u32,
+    pub branch: String,
+    /// `origin/main`.
+    pub upstream: String,
+    pub pushed: bool,
+    /// The command that pushes it.
+    pub command: String,
+    /// Where a pull request is opened, for a branch that is not the remote's own.
+    pub pull_request: Option<String>,
+}
+
+/// Before anything is merged: the branch has to have a place to go.
+pub fn check(project: &Project, run: Option<&str>) -> Result<()> {
+    let target = state_of(&pick(project, run)?)?.run.target;
+    match project.git.upstream(&target)? {
+        Some(_) => Ok(()),
+        None => Err(Failure::usage(format!("{target} has no upstream branch to push to; nothing was merged"))
+            .next(format!("git push --set-upstream origin {target}, then: redgreen approve --push"))
+            .into()),
+    }
+}
+
+/// The way to the upstream of the branch that a run was merged into, if it has one.
+pub fn way(project: &Project, stopped: &Stopped) -> Result<Option<Way>> {
+    let target = &stopped.state.run.target;
+    Ok(project.git.upstream(target)?.map(|upstream| describe(target, &upstream, Sent::No)))
+}
+
+/// Pushes that branch.
+pub fn push(project: &Project, stopped: &Stopped) -> Result<Way> {
+    let target = &stopped.state.run.target;
+    let Some(upstream) = project.git.upstream(target)? else {
+        return Err(Failure::environment(format!("{target} is merged, and has no upstream branch any more"))
+            .next(format!("git push --set-upstream origin {target}"))
+            .into());
+    };
+    match project.git.push(target, &upstream, &project.stop)? {
+        Push::Done => Ok(describe(target, &upstream, Sent::Yes)),
+        Push::Refused { words } => {
+            let failure = Failure::environment(format!("{target} is merged, and could not be pushed"));
+            let command = describe(target, &upstream, Sent::No).command;
+            Err(failure
+                .evidence(words)
+                .next(format!("fix that, then: {command}    (or take the merge back: redgreen undo)"))
+                .into())
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    Yes,
+    No,
+}
+
+fn describe(target: &str, upstream: &Upstream, sent: Sent) -> Way {
+    let there = upstream.short();
+    let what = if target == there { target.to_owned() } else { format!("{target}:{there}") };
+    let page = forge::pull_request_page(&upstream.url, there);
+    Way {
+        version: 1,
+        branch: target.to_owned(),
+        upstream: upstream.name(),
+        pushed: sent == Sent::Yes,
+        command: format!("git push {} {what}", upstream.remote),
+        pull_request: page.filter(|_| !upstream.is_default),
+    }
+}

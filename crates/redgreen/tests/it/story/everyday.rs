@@ -1,0 +1,71 @@
+//! What a person expects of a command line: names in the help, words without quotes, `-` for stdout, `yes` and `diff`.
+
+use super::Story;
+use super::scripts::{DONE, GREEN, PLAN, RED, WRONG};
+use super::terminal::on_a_terminal;
+
+fn story(turns: &[&str]) -> Story {
+    let story = Story::new();
+    story.script("kata.toml", &turns.concat());
+    story
+}
+
+#[test]
+fn run_help_lists_every_agent() {
+    let story = Story::bare_folder();
+    for verb in ["run", "resume"] {
+        let help = story.redgreen(&format!("{verb} --help")).exits(0).stdout;
+        let known = redgreen::config::agents::table().unwrap().keys().map(String::as_str);
+        for name in known.chain(["built-in", "scripted", "human"]) {
+            assert!(help.contains(name), "{verb} --help does not name {name}:\n{help}");
+        }
+    }
+}
+
+#[test]
+fn run_takes_a_request_without_quotes() {
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    let run = story.redgreen("--json run --script @kata.toml add roman numerals").exits(3).json();
+    assert_eq!(run["runs"][0]["request"], "add roman numerals");
+    story.redgreen("run add numerals --spec spec.yaml").exits(2).says("cannot be used with");
+    story.redgreen("run").exits(2).says("nothing says what to build");
+}
+
+#[test]
+fn report_html_dash_prints_the_page() {
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    story.redgreen("run --script @kata.toml an adder").exits(3);
+    story.redgreen("report --html @page.html").exits(0);
+    let printed = story.redgreen("report --html -").exits(0);
+    assert_eq!(printed.stdout, std::fs::read_to_string(story.place("page.html")).unwrap());
+    assert_eq!(printed.stderr, "");
+    assert!(!story.root.join("-").exists());
+    assert!(story.redgreen("--json report --html -").exits(0).json()["version"] == 1);
+}
+
+#[test]
+fn the_end_prompt_takes_yes_and_diff() {
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    let run = "--color never run --script @kata.toml an adder";
+    let (code, screen) = on_a_terminal(&story, run, &[("Enter decides later] ", "diff\nno\nyes\n")]);
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("+    return a + b"), "the diff:\n{screen}");
+    assert!(screen.contains("\"no\" is none of `approve` (or `yes`), `abort` and `diff`"), "{screen}");
+    assert_eq!(screen.matches("Enter decides later").count(), 3, "asked again each time:\n{screen}");
+    assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2, "yes merges");
+}
+
+#[test]
+fn salvage_show_and_diff() {
+    let story = story(&[PLAN, RED, WRONG]);
+    story.redgreen("run --script @kata.toml --max-retries 0 an adder").exits(1);
+    story.redgreen("salvage").exits(0).says("next  redgreen salvage show");
+    let shown = story.redgreen("salvage show gave-up").exits(0);
+    let shown = shown.says("what the last try of a phase had written").says("+2     -0     calc.py");
+    shown.says("redgreen salvage restore").says("redgreen salvage diff");
+    story.redgreen("salvage diff gave-up").exits(0).says("+    return a - b").says("+from calc import add");
+    let json = story.redgreen("--json salvage diff gave-up").exits(0).json();
+    assert!(json["diff"].as_str().unwrap().contains("+    return a - b"), "{json}");
+    assert_eq!(json["salvage"]["why"], "gave-up");
+    story.redgreen("salvage show nonsense").exits(2).says("there is no salvage \"nonsense\"");
+}
