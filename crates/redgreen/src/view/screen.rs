@@ -133,12 +133,11 @@ pub(super) fn live(line: &str) {
         return;
     }
     let width = now::width(&text::visible(line));
-    let rest = " ".repeat(last.live.saturating_sub(width));
-    // The cursor stands behind the words, where a terminal echoes what is typed.
-    let back = "\u{8}".repeat(rest.len());
+    if width < last.live {
+        last.erase();
+    }
     write_all(&mut io::stderr(), "\r");
     write_all(&mut anstream::stderr(), &without_commands(&shown(&paint(Style::Quiet, line))));
-    write_all(&mut io::stderr(), &format!("{rest}{back}"));
     last.live = width;
     line.clone_into(&mut last.words);
 }

@@ -24,7 +24,6 @@ fn left_on_screen(screen: &str) -> String {
         for letter in text.chars() {
             match letter {
                 '\r' => at = 0,
-                '\u{8}' => at -= 1,
                 letter if at < shown.len() => {
                     shown[at] = letter;
                     at += 1;
