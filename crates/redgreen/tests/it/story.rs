@@ -47,6 +47,7 @@ mod unruly;
 mod verbs;
 mod workspaces;
 
+pub(crate) use built_in::{adder, role, served};
 pub(crate) use crash::is_fast;
 
 use std::collections::BTreeMap;
