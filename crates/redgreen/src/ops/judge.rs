@@ -195,7 +195,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         version: 1,
         phase: question.phase,
         base: base.to_string(),
-        head: head.to_string(),
+        head,
         verdict: verdict.decision,
         side: verdict.first().map_or(Side::Nobody, |reason| reason.code.side()),
         reasons: verdict.reasons.iter().map(told).collect(),
