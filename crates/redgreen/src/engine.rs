@@ -23,7 +23,7 @@ use redgreen_core::event::{Event, Outcome};
 use redgreen_core::names::Oid;
 use redgreen_core::phase::Role;
 use redgreen_core::report::Report;
-use redgreen_core::state::{Situation, State};
+use redgreen_core::state::{Ending, Situation, State};
 use redgreen_core::step::{self, Step};
 
 use crate::agent::Team;
@@ -90,6 +90,7 @@ impl<'a> Engine<'a> {
         observe: Observer<'a>,
     ) -> Result<Self> {
         let state = State::begin(first).map_err(|illegal| anyhow::anyhow!("begin a run with {}", illegal.event))?;
+        project.remember_run(&folder.id)?;
         let line = journal.record(first, now())?;
         observe(Sight::Line(&line, &state));
         Ok(Self { project, folder, journal, state, team, observe, baseline: None })
@@ -138,7 +139,10 @@ impl<'a> Engine<'a> {
         // Last of all, so that a run that was killed before it was left is still found.
         if self.state.is_over() {
             self.project.store.close(&self.folder)?;
-            self.project.forget_run(&self.folder.id);
+            // A merge can be undone, and the run goes on from there.
+            if matches!(self.state.situation, Situation::Ended(Ending::Aborted)) {
+                self.project.forget_run(&self.folder.id);
+            }
         }
         self.state.left.clone().context("the engine stopped without a reason")
     }

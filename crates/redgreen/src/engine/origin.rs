@@ -41,7 +41,7 @@ impl Project {
             .into())
     }
 
-    /// The run is over, so nobody will ask any more.
+    /// The run is over for good, so nobody will ask any more.
     pub(super) fn forget_run(&self, id: &RunId) {
         if let Some(path) = self.origin(id) {
             // What is left behind says only that a run once was.

@@ -158,7 +158,6 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
         check_branch(git, &handoff, &head.commit)?;
     }
     let folder = project.store.adopt(&run.id)?;
-    project.remember_run(&run.id)?;
     keep_agents(&folder, &team, &choice)?;
     keep_examples(&folder, withheld.as_deref())?;
     let (journal, _) = Journal::open(&folder, kill_at)?;

@@ -108,7 +108,6 @@ impl<'a> Ready<'a> {
         let project = self.project;
         let baseline = self.baseline(observe)?;
         let folder = project.store.create(now())?;
-        project.remember_run(&folder.id)?;
         let started = self.first_event(&folder).and_then(|first| {
             keep_agents(&folder, &self.team, &self.choice)?;
             keep_examples(&folder, self.withheld.as_deref())?;

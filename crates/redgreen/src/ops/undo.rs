@@ -24,6 +24,7 @@ pub fn undo(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Resu
         Some(id) => project.store.find(id)?,
         None => approved_last(project)?,
     };
+    project.check_run(&folder.id, &format!("undo {}", folder.id))?;
     let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
     let state = state.context("the run's journal is empty")?;
     let (_, lines) = journal::read(&folder)?;

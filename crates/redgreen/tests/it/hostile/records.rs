@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use super::{BRANCH, Clone, RUN, hostile};
+use crate::story::Story;
 
 /// Verbs that go on with the run although its user has been told where it comes from. None of them runs a command.
 const TRUSTING: &[&str] = &["abort k3x9 --trust", "rollback HEAD --trust"];
@@ -63,6 +64,27 @@ hostile! {
         clone.file(&format!(".git/redgreen/runs/{RUN}/script.toml"), script);
         clone.file(&format!(".git/redgreen/runs/{RUN}/agents.json"), "{\"agent\":\"script\"}");
         clone.journal(&[clone.started(|_| {}), clone.left(2)]);
+    };
+    a_journal_that_says_it_made_the_user_s_commit => |clone| {
+        let commit = clone.git(&["rev-parse", "main"]);
+        let at = 1_700_000_000_000_i64;
+        let report = json!({ "file": "reports/1.json", "counts": { "passed": 1, "failed": 0, "skipped": 0, "loadErrors": 0 }, "summary": "x" });
+        let mut handoff = clone.handoff();
+        handoff["nextPhase"] = json!("COMPLETE");
+        let tip = json!({ "commit": clone.git(&["rev-parse", BRANCH]), "tree": clone.git(&["rev-parse", &format!("{BRANCH}^{{tree}}")]) });
+        let mut first = clone.started(|_| {});
+        first["event"] = json!("adopted");
+        first["head"] = tip;
+        first["handoff"] = handoff;
+        clone.journal(&[
+            first,
+            json!({ "v": 1, "seq": 2, "at": at, "event": "prepared", "worktree": "/x", "salvage": null, "notices": [] }),
+            json!({ "v": 1, "seq": 3, "at": at, "event": "measured", "report": report, "usable": true, "lint": [], "tookMs": 1 }),
+            json!({ "v": 1, "seq": 4, "at": at, "event": "decided", "decision": "approve" }),
+            json!({ "v": 1, "seq": 5, "at": at, "event": "merged", "commit": commit }),
+            json!({ "v": 1, "seq": 6, "at": at, "event": "left", "outcome": { "outcome": "merged" } }),
+        ]);
+        clone.git(&["reset", "-q", "--hard"]);
     };
     a_run_that_is_being_discarded => |clone| {
         let decided = json!({ "v": 1, "seq": 2, "at": 1, "event": "decided", "decision": "abort" });
@@ -135,4 +157,15 @@ fn a_run_that_was_not_begun_here_goes_on_only_when_its_user_says_so() {
         );
     }
     assert!(clone.redgreen("abort --trust").status.success());
+}
+
+/// What the user began here goes on without a question, also after a merge that was undone.
+#[test]
+fn a_run_that_was_begun_here_needs_no_further_agreement() {
+    let story = Story::calculator().env("REDGREEN_TRUST", "0");
+    story.redgreen("run --max-cycles 1 --script @kata.toml \"a calculator\"").exits(5);
+    story.redgreen("resume --max-cycles 9").exits(3);
+    for line in ["approve", "undo", "approve"] {
+        story.redgreen(line).exits(0);
+    }
 }
