@@ -413,31 +413,37 @@ impl File {
 
     /// What these settings have run, and where they have things sent, by their keys.
     pub fn commands(&self) -> Vec<(&'static str, String)> {
-        let test = self.test.command.iter().map(|line| ("test.command", line.clone()));
+        fn path(path: &PathBuf) -> String {
+            path.display().to_string()
+        }
+        let (test, agent) = (&self.test, &self.agent);
+        let mut asked = Vec::new();
+        let mut ask =
+            |key: &'static str, values: Vec<String>| asked.extend(values.into_iter().map(|value| (key, value)));
+        ask("test.command", test.command.iter().cloned().collect());
         // A variable can name a program to load, and what listens on a port may trust whoever asks.
-        let env = self.test.env.iter().map(|(name, value)| ("test.env", format!("{name}={value}")));
-        let passed = self.test.env_pass.iter().map(|name| ("test.env-pass", name.clone()));
-        let services = self.test.services.iter().map(|service| ("test.services", service.clone()));
-        let setup = self.worktree.setup.iter().map(|line| ("worktree.setup", line.clone()));
-        let lint = self.lint.commands.iter().flatten().map(|line| ("lint.commands", line.clone()));
-        let script = self.agent.script.iter().map(|path| ("agent.script", path.display().to_string()));
+        ask("test.env", test.env.iter().map(|(name, value)| format!("{name}={value}")).collect());
+        ask("test.env-pass", test.env_pass.clone());
+        ask("test.services", test.services.clone());
+        // Without a fence, tests and agents have all of the user's rights.
+        ask("test.fence", (test.fence == Fence::None).then(|| "none".to_owned()).into_iter().collect());
+        ask("worktree.setup", self.worktree.setup.clone());
+        ask("lint.commands", self.lint.commands.clone().unwrap_or_default());
+        ask("agent.script", agent.script.iter().map(path).collect());
         // Whoever names the server gets the key.
-        let server = self.model.base_url.iter().map(|url| ("model.base-url", url.clone()));
-        let agents = self.agent.custom.values().map(|row| ("agent.custom", row.command.line()));
-        let rows = self.agent.custom.values();
+        ask("model.base-url", self.model.base_url.iter().cloned().collect());
+        ask("agent.allow-hosts", agent.allow_hosts.clone());
+        let rows = agent.custom.values();
         let own = rows.flat_map(|row| row.hosts.iter().chain(row.hosts_with.values().flatten()));
-        let own = own.map(|host| ("agent.custom.hosts", host.clone()));
-        let hosts = self.agent.allow_hosts.iter().map(|host| ("agent.allow-hosts", host.clone())).chain(own);
-        let is_open = self.agent.network == NetworkAccess::Open;
-        let network = is_open.then(|| ("agent.network", "open".to_owned()));
-        let sent = server.chain(hosts).chain(network);
-        let test = test.chain(env).chain(passed).chain(services);
+        ask("agent.custom.hosts", own.cloned().collect());
+        ask("agent.network", (agent.network == NetworkAccess::Open).then(|| "open".to_owned()).into_iter().collect());
         // What agents may read, their makers may read.
-        let read = self.agent.allow_read.iter().map(|path| ("agent.allow-read", path.display().to_string()));
-        let sent = sent.chain(read);
+        ask("agent.allow-read", agent.allow_read.iter().map(path).collect());
+        ask("agent.fence", (agent.fence == Fence::None).then(|| "none".to_owned()).into_iter().collect());
+        ask("agent.custom", agent.custom.values().map(|row| row.command.line()).collect());
         // Whoever names the folder has us write, and clear away, there.
-        let root = self.worktree.root.iter().map(|path| ("worktree.root", path.display().to_string()));
-        test.chain(setup).chain(lint).chain(script).chain(sent).chain(agents).chain(root).collect()
+        ask("worktree.root", self.worktree.root.iter().map(path).collect());
+        asked
     }
 
     /// The linters to run: as configured, or those whose configuration the project has and which are installed.

@@ -66,3 +66,19 @@ fn ctrl_c_at_the_question_at_the_end_leaves_the_run_waiting() {
     assert_eq!(ended, Some(130), "{screen}");
     story.redgreen("status").exits(0).says("waiting for a human");
 }
+
+/// Settings that take a protection away are asked about like commands.
+#[test]
+fn a_project_takes_no_fence_away_without_its_user() {
+    for (settings, told) in [
+        ("[test]\nfence = \"none\"\n", "test.fence: none"),
+        ("[agent]\nfence = \"none\"\n", "agent.fence: none"),
+        ("[agent]\nnetwork = \"open\"\n", "agent.network: open"),
+        ("[agent]\nallow-read = [\"/\"]\n", "agent.allow-read: /"),
+    ] {
+        let story = design().env("REDGREEN_TRUST", "0");
+        story.file("redgreen.toml", settings);
+        story.commit("settings");
+        turned_down(&story, RUN_DESIGN, told);
+    }
+}
