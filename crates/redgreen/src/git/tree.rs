@@ -17,11 +17,31 @@ const BYTES_AT_ONCE: u64 = 32 << 20;
 /// Trees whose files are kept in mind: two are compared, a third is laid over them.
 const LISTINGS_MAX: usize = 4;
 
-/// The files of the trees that were listed last.
+/// What was found out of trees last. A tree's name stands for the same files for ever.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Listings(Arc<Mutex<Vec<Listing>>>);
+pub(super) struct Listings {
+    files: Known<Vec<TreeFile>>,
+    /// What stands at the root, as lines of `ls-tree`.
+    roots: Known<Vec<Vec<u8>>>,
+    /// Trees with a file of another one.
+    mixed: Known<Oid>,
+}
 
-type Listing = (String, Arc<Vec<TreeFile>>);
+type Known<T> = Arc<Mutex<Vec<(String, Arc<T>)>>>;
+
+/// What is known of a tree, or is found out now.
+fn known<T>(all: &Known<T>, tree: &str, find: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, known)) = all.iter().find(|(known, _)| known == tree) {
+        return Ok(Arc::clone(known));
+    }
+    let found = Arc::new(find()?);
+    if all.len() >= LISTINGS_MAX {
+        all.remove(0);
+    }
+    all.push((tree.to_owned(), Arc::clone(&found)));
+    Ok(found)
+}
 
 /// A file of a tree; a link and a submodule are files too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,39 +56,36 @@ pub struct TreeFile {
 }
 
 impl Git {
-    /// All files of a tree, listed once: a tree's name stands for the same files for ever.
+    /// All files of a tree, listed once.
     pub fn tree_files(&self, tree: &str) -> Result<Arc<Vec<TreeFile>>> {
-        let mut listed = self.listed.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = listed.iter().find(|(known, _)| known == tree) {
-            return Ok(Arc::clone(known));
-        }
-        let files = Arc::new(self.list(tree)?);
-        if listed.len() >= LISTINGS_MAX {
-            listed.remove(0);
-        }
-        listed.push((tree.to_owned(), Arc::clone(&files)));
-        Ok(files)
+        known(&self.listed.files, tree, || self.list(tree))
     }
 
     /// The tree with a file at its root as another tree has it, or without it where the other has none.
     pub fn with_file_of(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
-        let (mut entries, theirs) = (self.root_entries(tree)?, self.root_entries(other)?);
-        let wanted = theirs.into_iter().find(|entry| is_named(entry, name));
-        if entries.iter().find(|entry| is_named(entry, name)) == wanted.as_ref() {
+        let mixed = known(&self.listed.mixed, &format!("{tree} {other} {name}"), || self.mix(tree, other, name))?;
+        Ok(Oid::clone(&mixed))
+    }
+
+    fn mix(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
+        let (entries, theirs) = (self.root_entries(tree)?, self.root_entries(other)?);
+        let wanted = theirs.iter().find(|entry| is_named(entry, name));
+        if entries.iter().find(|entry| is_named(entry, name)) == wanted {
             return Ok(tree.clone());
         }
-        entries.retain(|entry| !is_named(entry, name));
-        entries.extend(wanted);
-        let stdin: Vec<u8> = entries.into_iter().flat_map(|entry| entry.into_iter().chain([0])).collect();
+        let kept = entries.iter().filter(|entry| !is_named(entry, name)).chain(wanted);
+        let stdin: Vec<u8> = kept.flat_map(|entry| entry.iter().copied().chain([0])).collect();
         let act = format!("write {tree} with another {name}");
         Oid::parse(&self.call(["mktree", "-z", "--missing"]).stdin(stdin).line(&act)?).context(act)
     }
 
     /// The lines of `ls-tree` for what stands at the root of a tree.
-    fn root_entries(&self, tree: &str) -> Result<Vec<Vec<u8>>> {
-        let act = format!("list the root of {tree}");
-        let answer = self.call(["ls-tree", "-z", "--full-tree", "--end-of-options", tree]).run(&act)?;
-        Ok(answer.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
+    fn root_entries(&self, tree: &str) -> Result<Arc<Vec<Vec<u8>>>> {
+        known(&self.listed.roots, tree, || {
+            let act = format!("list the root of {tree}");
+            let answer = self.call(["ls-tree", "-z", "--full-tree", "--end-of-options", tree]).run(&act)?;
+            Ok(answer.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
+        })
     }
 
     fn list(&self, tree: &str) -> Result<Vec<TreeFile>> {

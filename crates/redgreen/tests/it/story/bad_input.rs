@@ -192,7 +192,8 @@ fn runs_that_are_not_there_or_not_ready_are_named() {
     story.redgreen(&format!("resume {tail} --max-cycles 9")).exits(3);
     story.redgreen("approve").exits(0);
     story.redgreen("rollback HEAD").exits(2).says("has no handoff note");
-    story.redgreen("rollback HEAD^2").exits(2).says("is merged").says("next  git revert -m 1");
+    // What is merged is the run without its list, on top of the run's last commit.
+    story.redgreen("rollback HEAD^2~1").exits(2).says("is merged").says("next  git revert -m 1");
 }
 
 #[test]
