@@ -4,9 +4,9 @@
 
 mod agents;
 mod book;
+mod corpus;
 mod egress;
 mod git;
-mod honest;
 mod hostile;
 mod kata;
 mod leaks;
