@@ -125,3 +125,22 @@ fn the_tables_of_models_are_the_programs() {
     assert_eq!(rows(prices_shown), known.collect::<Vec<_>>());
     assert!(prices_shown.contains(&format!("list of {}", Prices::listed().date)), "the date of the prices");
 }
+
+/// Every cell of the threat model's table is somebody's test.
+#[test]
+fn the_tests_that_the_threat_model_names_are_there() {
+    let page = page("security.md");
+    let (_, table) = page.split_once("## What each fence holds").unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| |")).collect();
+    assert!(rows.len() > 9, "{rows:?}");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let files = ["sandbox.rs", "egress.rs", "leaks.rs"].map(|file| fs::read_to_string(folder.join(file)).unwrap());
+    for row in rows {
+        let proven = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        let named: Vec<&str> = proven.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "nothing proves: {row}");
+        for test in named {
+            assert!(files.iter().any(|file| file.contains(&format!("fn {test}("))), "there is no test {test}");
+        }
+    }
+}
