@@ -23,8 +23,12 @@ fn a_request_behind_the_context_is_found_missing_with_the_line_to_type() {
         "run --script @kata.toml --context docs src/util.py -- \"a calculator\"",
         "run --script @kata.toml \"a calculator\" --context docs --context src/util.py",
     ] {
-        let said = story.redgreen(&format!("--json {line} --max-cycles 1"));
-        let said = if line.contains(" -- ") { story.redgreen(line) } else { said };
+        // Behind `--`, options would be words of the request.
+        let said = story.redgreen(&if line.contains(" -- ") {
+            line.to_owned()
+        } else {
+            format!("--json {line} --max-cycles 1")
+        });
         assert!(!matches!(said.code, Some(2)), "{line}: {} {}", said.stdout, said.stderr);
         let journal = super::run_folder(&story).join("journal.jsonl");
         let first = std::fs::read_to_string(journal).unwrap();
