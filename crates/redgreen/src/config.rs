@@ -413,9 +413,7 @@ impl File {
 
     /// What these settings have run, and where they have things sent, by their keys.
     pub fn commands(&self) -> Vec<(&'static str, String)> {
-        fn path(path: &PathBuf) -> String {
-            path.display().to_string()
-        }
+        let path = |path: &PathBuf| path.display().to_string();
         let (test, agent) = (&self.test, &self.agent);
         let mut asked = Vec::new();
         let mut ask =
