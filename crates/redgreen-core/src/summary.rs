@@ -203,14 +203,20 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
     }
 }
 
+/// The final block of a task that cannot even begin, because its tests do not run.
+pub fn not_begun(blocker: &str) -> String {
+    block(blocker, "a test suite that runs, then the same command again", 0, "red")
+}
+
 fn blocked(blocker: &str, need: &str, phase: &str, state: &State) -> String {
     let turns: u32 = state.turns.values().sum();
+    block(blocker, &format!("{need}: redgreen resume {}", state.run.id), turns, &phase.to_lowercase())
+}
+
+fn block(blocker: &str, need: &str, turns: u32, phase: &str) -> String {
     format!(
-        "## TASK BLOCKED\n\n**Blocker:** {}\n**Need:** {need}: redgreen resume {}\n**Attempted:** {turns} agent turns\n\
-         **Phase:** {}\n",
-        first(blocker),
-        state.run.id,
-        phase.to_lowercase()
+        "## TASK BLOCKED\n\n**Blocker:** {}\n**Need:** {need}\n**Attempted:** {turns} agent turns\n**Phase:** {phase}\n",
+        first(blocker)
     )
 }
 

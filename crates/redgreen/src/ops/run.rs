@@ -11,6 +11,7 @@ use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::names::{Branch, Label, Oid, RUN_BRANCH_PREFIX, RunBranch};
 use redgreen_core::policy::Policy;
 use redgreen_core::report::{Outcome, Report};
+use redgreen_core::summary;
 
 use super::brief::{Understood, Wish, understand};
 use super::{Stopped, examples, kill_at, notes, report, state_of, team};
@@ -146,7 +147,15 @@ impl<'a> Ready<'a> {
             view::only_there(&found).iter().for_each(|line| observe(Sight::Remark(line)));
         }
         if !report.is_baseline() {
-            return Err(no_baseline(&report, self.policy.red_timeout_ms).into());
+            let failure = no_baseline(&report, self.policy.red_timeout_ms);
+            return Err(match self.brief.door {
+                Door::Task => {
+                    let block = summary::not_begun(&failure.what);
+                    block.lines().fold(failure, Failure::evidence)
+                }
+                Door::Request | Door::Spec | Door::Design => failure,
+            }
+            .into());
         }
         Ok(Some((tree, report)))
     }

@@ -275,7 +275,7 @@ mod tdd_specific_error_handling {
         let story = story("task.json", TASK, TASK_SCRIPT);
         story.file("pytest.ini", "[pytest]\naddopts = --no-such-option\n");
         story.commit("a suite that does not run");
-        story.redgreen(RUN_TASK).exits(4).says("the test suite does not run").says("## TASK BLOCKED");
+        story.redgreen(RUN_TASK).exits(4).says("the test runner refused to start").says("## TASK BLOCKED");
     }
 
     #[test]
