@@ -48,6 +48,9 @@ impl<'a> LiveV1<'a> {
     }
 }
 
+/// How a line begins that stays whole.
+const LAID_OUT: &str = "  ";
+
 /// What was shown of a turn so far.
 #[derive(Debug)]
 pub struct Live {
@@ -135,7 +138,9 @@ impl Live {
         }
         self.line.push(letter);
         let room = self.columns.map(|columns| columns.saturating_sub(MARGIN.len()).max(COLUMNS_MIN));
-        if room.is_none_or(|room| now::width(&self.line) <= room) {
+        // Indented lines are code, or hold a path to be copied, which may have blanks.
+        let is_laid_out = self.line.starts_with(LAID_OUT);
+        if is_laid_out || room.is_none_or(|room| now::width(&self.line) <= room) {
             return String::new();
         }
         // The last word may go on: it begins the next line.
@@ -179,6 +184,13 @@ mod tests {
 
     fn text(words: &str) -> Said {
         Said::Text(words.to_owned())
+    }
+
+    #[test]
+    fn an_indented_line_stays_whole() {
+        let mut live = Live::new(Some(30));
+        let said = Said::Text("  in   /a/folder with blanks/that is long\n".to_owned());
+        assert!(live.said(Role::Test, &said).contains("/a/folder with blanks/that is long"));
     }
 
     #[test]

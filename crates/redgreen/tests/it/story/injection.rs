@@ -136,14 +136,19 @@ fn a_run_shows_and_keeps_nothing_that_steers() {
     );
     story.script("kata.toml", &[plan, red, wrong].concat());
     let request = format!("an adder {HOSTILE}{FORGED}");
-    let branch = "redgreen/od\u{202e}d\u{200b}";
+    let mut refused = story.prepare("run --script @kata.toml --branch");
+    let refused = Said::of("run", &refused.args(["redgreen/od\u{202e}d\u{200b}", "x"]).output().unwrap());
+    is_harmless("run", &refused.stderr);
+    let refused = refused.exits(2);
+    assert!(refused.stderr.contains("od"), "{}", refused.stderr);
+    let branch = "redgreen/odd";
     let mut run = story.prepare("--color always run --script @kata.toml --max-retries 1 --branch");
     let run = Said::of("run", &run.args([branch, &request]).output().unwrap());
     is_harmless("run", &run.stdout);
     is_harmless("run", &run.stderr);
     assert!(run.stderr.contains("\u{1b}[32maccepted"), "our colours stay: {}", run.stderr);
     assert!(run.stderr.contains("an adder bad ␛[2K␛[1A␛[35maccepted"), "the request: {}", run.stderr);
-    assert!(run.stderr.contains("on branch redgreen/od<U+202E>d<U+200B>, for main"), "{}", run.stderr);
+    assert!(run.stderr.contains("on branch redgreen/odd, for main"), "{}", run.stderr);
     assert!(run.stderr.contains("GREEN     \u{1b}[31mrefused"), "a message of a test: {}", run.stderr);
     for line in
         ["status", "why", "history", "report", "salvage", "report --html @run.html", "repair-notes", "brief @kata.toml"]
