@@ -72,7 +72,8 @@ fn a_merge_over_uncommitted_work_is_blocked_until_it_is_put_away() {
     story.file("calc.py", "# mine, and not done\n").file("test_add.py", "# in the way\n");
     let before = story.belongings_but_times();
     let said = story.redgreen("approve").exits(3).says("uncommitted changes").says("calc.py");
-    assert!(said.stdout.contains("put right what stood in the way, then: redgreen approve"), "{}", said.stdout);
+    assert!(said.stdout.contains("next     git stash --include-untracked"), "{}", said.stdout);
+    assert!(said.stdout.contains("redgreen approve"), "{}", said.stdout);
     assert_eq!(story.belongings_but_times(), before);
     story.redgreen("status").exits(0).says("waiting for a human").says("uncommitted changes");
     story.git("stash -q -u");
