@@ -28,7 +28,7 @@ pub struct Assignment {
     pub pending: Vec<String>,
     /// Why the try before was not accepted.
     pub trouble: Option<Trouble>,
-    /// What was put right in the list after the planner's last turn.
+    /// Corrections to the list after the planner's last turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// What the diagnosis agent said of the iteration before.

@@ -97,7 +97,7 @@ pub enum Event {
         /// What the agent did beside its work, and what became of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notices: Vec<String>,
-        /// What the engine put right in `test-list.md` after the turn, a sentence each.
+        /// Corrections by the engine to `test-list.md` after the turn, a sentence each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         list: Vec<String>,
     },

@@ -56,7 +56,7 @@ pub struct Progress {
     pub pending: Vec<String>,
     /// Open items that planning dropped or reworded.
     pub removed: Vec<String>,
-    /// What was put right in the list when planning was accepted; the next planner is told.
+    /// Corrections to the list when planning was accepted; the next planner is told.
     pub remarks: Vec<String>,
     /// Tests that accepted REDs wrote.
     pub written: u64,
@@ -132,7 +132,7 @@ pub struct Attempt {
     /// Told to the next try.
     pub trouble: Option<Trouble>,
     pub diagnosis: Option<String>,
-    /// What the engine put right in `test-list.md` after the last turn.
+    /// Corrections by the engine to `test-list.md` after the last turn.
     pub list: Vec<String>,
     /// What the worktree holds.
     pub tree: Oid,

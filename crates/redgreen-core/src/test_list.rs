@@ -46,7 +46,7 @@ pub struct Known<'a> {
 pub struct Owned {
     /// What the file has to hold; empty when there is no list yet.
     pub text: String,
-    /// What was put right in the agent's version.
+    /// Corrections to the agent's version.
     pub undone: Vec<Undone>,
 }
 
@@ -275,7 +275,7 @@ pub fn judge(answer: &str, text: Option<&str>, known: Known<'_>, strays: &[Strin
     planned
 }
 
-/// Adds what the engine put right in the list, and what the planner dropped from it: told to the next try where the
+/// Adds the corrections that the engine made to the list, and what the planner dropped from it: told to the next try where the
 /// plan was refused, and to everybody where it was accepted.
 pub fn remark(planned: &mut Planned, remarks: &[String]) {
     let verdict = &mut planned.verdict;

@@ -26,7 +26,7 @@ impl Engine<'_> {
         Known { completed: &progress.completed, pending: &progress.pending }
     }
 
-    /// What was put right in the list after the turn that is judged now.
+    /// Corrections to the list after the turn that is judged now.
     pub(super) fn list_remarks(&self) -> &[String] {
         match &self.state.situation {
             Situation::Working { attempt, .. } => &attempt.list,
