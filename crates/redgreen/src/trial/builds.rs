@@ -69,7 +69,7 @@ impl Builds {
     }
 
     /// The next build is one of an accepted tree.
-    pub(super) fn to_accepted(&mut self) -> Result<()> {
+    pub(super) fn use_accepted(&mut self) -> Result<()> {
         if self.holds == Holds::Candidate {
             rename(&self.place, &self.candidate)?;
             self.take(&self.accepted)?;
@@ -79,7 +79,7 @@ impl Builds {
     }
 
     /// The next build is one of the candidate, if it has begun.
-    pub(super) fn to_candidate(&mut self) -> Result<()> {
+    pub(super) fn use_candidate(&mut self) -> Result<()> {
         if self.holds == Holds::Accepted && self.candidate.is_dir() {
             rename(&self.place, &self.accepted)?;
             self.take(&self.candidate)?;
@@ -90,7 +90,7 @@ impl Builds {
 
     /// Keeps what accepted trees built, and nothing else.
     pub(super) fn close(mut self) -> Result<()> {
-        self.to_accepted()?;
+        self.use_accepted()?;
         clear(&self.candidate)?;
         rename(&self.place, &self.accepted)
     }
@@ -142,9 +142,9 @@ mod tests {
             builds.begin_candidate(false, &Stop::default()).unwrap();
             assert!(has(&builds, "accepted"));
             build(&builds, "planted");
-            builds.to_accepted().unwrap();
+            builds.use_accepted().unwrap();
             assert!(has(&builds, "accepted") && !has(&builds, "planted"));
-            builds.to_candidate().unwrap();
+            builds.use_candidate().unwrap();
             assert!(has(&builds, "accepted") && has(&builds, "planted"));
             assert_eq!(builds.place(), place, "always built in one folder");
             if end == "closed" {
@@ -162,9 +162,9 @@ mod tests {
         let mut builds = open(root.path());
         builds.begin_candidate(false, &Stop::default()).unwrap();
         build(&builds, "planted");
-        builds.to_accepted().unwrap();
+        builds.use_accepted().unwrap();
         build(&builds, "accepted");
-        builds.to_candidate().unwrap();
+        builds.use_candidate().unwrap();
         builds.close().unwrap();
         let after = open(root.path());
         assert!(has(&after, "accepted") && !has(&after, "planted"));

@@ -171,8 +171,8 @@ impl<'a> Court<'a> {
         };
         if let Some(builds) = &mut self.builds {
             match tree {
-                Tree::Base => builds.to_accepted()?,
-                Tree::Head => builds.to_candidate()?,
+                Tree::Base => builds.use_accepted()?,
+                Tree::Head => builds.use_candidate()?,
             }
         }
         self.room.change_to(self.ground.git, name, &options)

@@ -15,5 +15,6 @@ mod room;
 mod runner;
 mod sandbox;
 mod server;
+mod skip;
 mod story;
 mod tidy;

@@ -48,7 +48,6 @@ mod verbs;
 mod workspaces;
 
 pub(crate) use built_in::{adder, role, served};
-pub(crate) use crash::is_fast;
 
 use std::collections::BTreeMap;
 use std::fs;
