@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use crate::agent::{Trouble, last_object};
-use crate::control::About;
+use crate::experiment::About;
 use crate::report::{Status, Test};
 use crate::syntax::{self, Language};
 use crate::verdict::{Code, Reason, Verdict};

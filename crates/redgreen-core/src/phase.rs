@@ -36,6 +36,43 @@ impl fmt::Display for Phase {
     }
 }
 
+/// A phase whose candidate is judged by running tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum JudgedPhase {
+    Red,
+    Green,
+    Refactor,
+}
+
+impl JudgedPhase {
+    /// `None` for a phase that runs no tests.
+    pub fn of(phase: Phase) -> Option<Self> {
+        match phase {
+            Phase::Red => Some(Self::Red),
+            Phase::Green => Some(Self::Green),
+            Phase::Refactor => Some(Self::Refactor),
+            Phase::Plan | Phase::Complete => None,
+        }
+    }
+}
+
+impl fmt::Display for JudgedPhase {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Phase::from(*self).fmt(out)
+    }
+}
+
+impl From<JudgedPhase> for Phase {
+    fn from(phase: JudgedPhase) -> Self {
+        match phase {
+            JudgedPhase::Red => Phase::Red,
+            JudgedPhase::Green => Phase::Green,
+            JudgedPhase::Refactor => Phase::Refactor,
+        }
+    }
+}
+
 /// Who is asked. Each turn is a fresh session without memory of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::control::examples::{self, Example};
+use crate::experiment::examples::{self, Example};
 
 /// What a judge takes from a task.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,19 +1,16 @@
-//! A trial: a candidate is run in the clean room, the mind rules on what was seen, and where it would accept, the suite
-//! itself is tried with the mind's controls. The one way to a verdict: for the run, for `redgreen judge`, for everybody.
+//! A trial: the judge says which experiment it needs, it is performed in the clean room, and the judge is told what was
+//! seen, until it rules. The one way to a verdict: for the run, for `redgreen judge`, for everybody.
 
+mod ahead;
 mod builds;
 mod change;
-mod controls;
 mod court;
-mod docket;
 mod environment;
-mod examples;
-mod helpers;
 mod made;
 mod memory;
 mod only_there;
-mod outside;
 mod packages;
+mod perform;
 mod reading;
 
 use std::path::Path;
@@ -22,14 +19,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
-use redgreen_core::control::reworked::{Reworked, reworked};
-use redgreen_core::control::{self, Control, Material, Tree};
 use redgreen_core::coverage::Coverage;
+use redgreen_core::experiment::{Experiment, Observation, Question, Tree};
 use redgreen_core::framework::command::Command;
 use redgreen_core::framework::invoke::Selection;
-use redgreen_core::judge::{self, Evidence};
-use redgreen_core::phase::Phase;
-use redgreen_core::report::{Outcome, Report};
+use redgreen_core::judge::reports::{self, Evidence};
+use redgreen_core::judge::{self, Case, Ruling, Seen as Experience, Step};
+use redgreen_core::phase::JudgedPhase;
+use redgreen_core::report::Report;
 use redgreen_core::syntax::Language;
 use redgreen_core::verdict::{Code, Decision, Reason, Verdict};
 
@@ -37,24 +34,30 @@ use crate::config;
 use crate::failure::Failure;
 use crate::git::Git;
 use crate::process::Stop;
-use crate::room::Options;
 use crate::runner::{self, Suite};
 use crate::sandbox::Network;
 
+use ahead::Ahead;
 use court::Court;
-use docket::Docket;
-use helpers::Helpers;
-use reading::{Reading, Scene};
+use perform::Conditions;
+use reading::Reading;
 
-/// A candidate may take so many times as long as the tree before it, whatever the limit: a slow suite is nobody's fault.
-const SLOWER_MAX: u32 = 3;
+/// Faults put into the changed lines, unless the project wants another number.
+const FAULTS: usize = 6;
+/// For faults once the suite has ended: this long, or a share of what the suite took.
+const FAULTS_WALL: Duration = Duration::from_millis(400);
+const FAULTS_SHARE: u32 = 4;
+/// For comparing reworked tests with the old ones.
+const COMPARISON_WALL: Duration = Duration::from_secs(90);
+/// As many are compared however long that takes: a busy machine may be slow, and never sees less than it must.
+const COMPARISONS_MIN: usize = 30;
 
 pub(crate) use change::change;
 pub use environment::{FOLDERS, Seen, Surrounding, package_folders};
-pub use examples::Withheld;
 pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
 pub use only_there::{explain, only_there};
+pub use redgreen_core::judge::Withheld;
 
 /// Where a trial is held.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +94,7 @@ impl Ground<'_> {
 /// What is tried.
 #[derive(Clone, Debug)]
 pub struct Charge<'a> {
-    pub phase: Phase,
+    pub phase: JudgedPhase,
     /// Trees.
     pub base: &'a str,
     pub head: &'a str,
@@ -130,7 +133,7 @@ pub struct Tried {
 pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
     let started = Instant::now();
     let mut court = Court::open(ground, charge.base, charge.head, charge.surroundings.as_ref(), charge.timeout)?;
-    let tried = thread::scope(|scope| court.try_candidate(scope, charge));
+    let tried = thread::scope(|scope| court.hear(scope, charge));
     let running = court.running;
     let closed = court.close();
     let mut tried = tried?;
@@ -155,7 +158,7 @@ pub fn as_a_merge(target: &str, charge: &Charge<'_>, tried: &Tried) -> Verdict {
     let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
     let (change, before) = (Change { paths: vec![merged] }, charge.before.clone().unwrap_or_default());
     let evidence = Evidence { change: &change, before: &before, after: &tried.shown, targets: &[] };
-    let verdict = judge::judge(Phase::Refactor, evidence);
+    let verdict = reports::judge(JudgedPhase::Refactor, evidence);
     let repairs = verdict.reasons.iter().all(|reason| reason.code == Code::RefactorTurnsGreen);
     match verdict.decision {
         Decision::Refused if repairs => Verdict::accepted(Reason::plain(Code::RefactorKept)),
@@ -178,153 +181,93 @@ pub fn cover(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Option
 }
 
 impl<'a> Court<'a> {
-    fn try_candidate<'scope, 'env>(
-        &mut self,
-        scope: &'scope Scope<'scope, 'env>,
-        charge: &'env Charge<'env>,
-    ) -> Result<Tried>
+    fn hear<'scope, 'env>(&mut self, scope: &'scope Scope<'scope, 'env>, charge: &'env Charge<'env>) -> Result<Tried>
     where
         'a: 'env,
     {
         let git = self.ground.git;
         let frameworks: Vec<_> = self.suite.frameworks().collect();
-        let change = change(git, charge.phase, charge.base, charge.head, &frameworks)?;
-        let mut reasons = change::configuration(git, charge.phase, charge.base, charge.head, &change)?;
-        reasons.extend(environment::planted(git, &self.room.facts, charge.head, &change)?);
+        let phase = charge.phase.into();
+        let change = change(git, phase, charge.base, charge.head, &frameworks)?;
+        let mut facts = change::configuration(git, phase, charge.base, charge.head, &change)?;
+        facts.extend(environment::planted(git, &self.room.facts, charge.head, &change)?);
         if let Some(before) = &charge.surroundings {
-            reasons.extend(environment::changed(before, &self.surroundings, &self.around.tools, &change));
+            facts.extend(environment::changed(before, &self.surroundings, &self.around.tools, &change));
         }
-        let (before, targets) = match (&charge.before, &charge.targets) {
-            (Some(report), Some(targets)) => (report.clone(), targets.clone()),
-            (Some(report), None) => (report.clone(), owed(charge.phase, report)),
-            (None, _) => self.recall(charge)?,
+        let reading = Reading::of(git, charge)?;
+        let mut case = Case {
+            phase: charge.phase,
+            change: &change,
+            facts,
+            before: charge.before.clone(),
+            targets: charge.targets.clone(),
+            has_earlier: charge.earlier.is_some(),
+            extra: change::extra_tests(phase, &change),
+            withheld: charge.withheld,
+            faults_max: self.ground.file.test.mutants.unwrap_or(FAULTS),
+            paths: &reading.paths,
+            packages: &reading.packages,
+            brief: charge.brief,
+            old: &*reading.before,
+            new: &*reading.now,
+            seen: Vec::new(),
         };
-        if charge.phase == Phase::Refactor && change.paths.is_empty() {
-            let verdict =
-                judge::judge(charge.phase, Evidence { change: &change, before: &before, after: &before, targets: &[] });
-            return Ok(self.tried(verdict, change, before.clone(), before));
-        }
-        let reading = Reading::of(self.ground.git, charge)?;
-        let reworked = match charge.phase {
-            Phase::Refactor => reworked(&reading.material(&change, &before, &targets)),
-            Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => Reworked::default(),
+        let mut conditions = Conditions {
+            charge,
+            frozen: change::frozen(phase, charge.base, &change),
+            timeout: charge.timeout,
+            usual: Duration::ZERO,
         };
-        let known = reworked.without(&before);
-        let extra = change::extra_tests(charge.phase, &change);
-        let options = change::frozen(charge.phase, charge.base, &change);
-        self.begin_candidate(charge)?;
-        self.enter(Tree::Head, charge, &options)?;
-        let guess = match reasons.is_empty() {
-            true => self.guess(&reading.material(&change, &before, &targets)),
-            false => Vec::new(),
-        };
-        let usual = if before.outcome == Outcome::TimedOut { Duration::ZERO } else { wall(&before) };
-        let timeout = charge.timeout.max(usual * SLOWER_MAX);
-        self.timeout = timeout;
-        let docket = |controls, whole| Docket::new(controls, whole, timeout, self.ground.stop.part());
-        let ahead = Helpers::start(scope, self.annex(), docket(guess, wall(&before)), charge, &options);
-        let mut after = self.run(&Selection::All, &[])?;
-        ahead.docket.suite_is_over(wall(&after));
-        let mut known = known;
-        if charge.phase == Phase::Green {
-            known.tests.extend(control::asleep(&reading.material(&change, &after, &targets), &before, &after));
+        if let Some(before) = &case.before {
+            conditions.expect(before);
         }
-        let rule = |known: &Report, after: &Report| {
-            judge::judge(charge.phase, Evidence { change: &change, before: known, after, targets: &targets })
-        };
-        let mut verdict = rule(&known, &after);
-        if verdict.decision == Decision::Refused && self.excuse(&before, &mut after, &targets)? {
-            verdict = rule(&known, &after);
-        }
-        if verdict.has(Code::RefactorTurnsGreen) {
-            if self.excuse_base(charge, &mut known, &after)? {
-                verdict = rule(&known, &after);
-            }
-            self.enter(Tree::Head, charge, &options)?;
-        }
-        if !reasons.is_empty() {
-            verdict = and_refused(verdict, reasons);
-        }
-        if verdict.decision == Decision::Accepted && !extra.is_empty() {
-            self.enter(Tree::Head, charge, &Options::default())?;
-            let more = self.run(&Selection::Files(extra), &[])?;
-            after = judge::with_extra(after, more);
-            verdict = rule(&known, &after);
-            self.enter(Tree::Head, charge, &options)?;
-        }
-        if verdict.decision == Decision::Accepted {
-            let targets = judge::asked_for(charge.phase, &before, &after, &verdict, charge.targets.as_deref());
-            let material = reading.material(&change, &after, &targets);
-            let scene = Scene { charge, material: &material, options: &options };
-            self.try_examples(scene, &mut verdict)?;
-            let wrong = match charge.phase {
-                Phase::Red => control::wrong_reasons(&material),
-                Phase::Green | Phase::Refactor | Phase::Plan | Phase::Complete => Vec::new(),
+        let mut ahead = None;
+        let mut budget = Budget::default();
+        let ruling = loop {
+            let (now, likely) = match judge::next(&case) {
+                Step::Done(ruling) => break *ruling,
+                Step::Run { now, ahead } => (*now, ahead),
             };
-            if !wrong.is_empty() {
-                verdict = and_refused(verdict, wrong);
-            } else if charge.phase == Phase::Red {
-                let doubts = control::doubts(&material);
-                if !doubts.is_empty() {
-                    verdict = Verdict { notes: verdict.notes.clone(), ..Verdict::undecided_all(doubts) };
+            if !likely.is_empty() {
+                let helpers = ahead.get_or_insert_with(|| {
+                    Ahead::start(scope, self.annex(), conditions.clone(), self.ground.stop.part())
+                });
+                helpers.expect(likely);
+            }
+            let made = ahead.as_ref().and_then(|ahead: &Ahead| {
+                let waited = Instant::now();
+                let made = ahead.take(&now);
+                self.running += waited.elapsed();
+                made
+            });
+            let observation = match made {
+                Some(made) => made?,
+                None if budget.is_spent(&now) => Observation::Nothing,
+                None => self.perform(&conditions, &now)?,
+            };
+            if let (Question::Suite, Some(report)) = (now.question, observation.report()) {
+                conditions.expect(report);
+                if now.tree == Tree::Head {
+                    let end = budget.begin(conditions.usual);
+                    ahead.iter().for_each(|ahead| ahead.faults_until(end));
                 }
             }
-            match charge.phase {
-                _ if verdict.decision != Decision::Accepted => {}
-                Phase::Refactor => self.compare(scene, &reworked, &mut verdict)?,
-                Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => {
-                    let questions = self.questions(&material);
-                    let helpers = match ahead.docket.lists(&questions) {
-                        true => ahead,
-                        false => {
-                            drop(ahead);
-                            let docket = docket(questions, wall(&after));
-                            docket.suite_is_over(wall(&after));
-                            Helpers::start(scope, self.annex(), docket, charge, &options)
-                        }
-                    };
-                    self.control(scene, helpers, &mut verdict)?;
-                }
-            }
-        }
-        let report = match verdict.decision {
-            Decision::Accepted => judge::carry(&known, &after),
-            Decision::Refused | Decision::Undecided => after.clone(),
+            budget.count(&now);
+            judge::apply(&mut case, now, observation);
         };
-        Ok(self.tried(verdict, change, report, after))
+        drop(ahead);
+        let seen = case.seen;
+        Ok(self.tried(ruling, change, &seen))
     }
 
-    /// The questions that GREEN will be asked, as far as what RED left tells them already.
-    fn guess(&self, material: &Material<'_>) -> Vec<Control> {
-        let known = |id: &String| material.after.test(id).is_some();
-        let all = !material.targets.is_empty() && material.targets.iter().all(known);
-        if material.phase == Phase::Green && all { self.questions(material) } else { Vec::new() }
-    }
-
-    /// What RED left when nobody remembers it: the base, and the tree before it for what RED is not to blame for.
-    fn recall(&mut self, charge: &Charge<'_>) -> Result<(Report, Vec<String>)> {
-        self.enter(Tree::Base, charge, &Options::default())?;
-        let base = self.run(&Selection::All, &[])?;
-        let mut targets = owed(charge.phase, &base);
-        let Some(earlier) = charge.earlier.filter(|_| charge.phase == Phase::Green && base.outcome != Outcome::Passed)
-        else {
-            return Ok((base, targets));
-        };
-        self.room.change_to(self.ground.git, earlier, &Options::default())?;
-        let older = self.run(&Selection::All, &[])?;
-        let known = change::failing(&older);
-        targets.retain(|id| !known.contains(id));
-        Ok((judge::carry(&older, &base), targets))
-    }
-
-    fn tried(&self, verdict: Verdict, change: Change, report: Report, shown: Report) -> Tried {
+    fn tried(&self, ruling: Ruling, change: Change, _seen: &[Experience]) -> Tried {
         let fence = self.room.fence(&self.sandbox, Network::Loopback);
         let fence = self.sandbox.held(&fence).to_string();
         Tried {
-            verdict,
+            verdict: ruling.verdict,
             change,
-            report,
-            shown,
+            report: ruling.report,
+            shown: ruling.shown,
             surroundings: self.surroundings.clone(),
             fence,
             tests: Duration::ZERO,
@@ -333,25 +276,49 @@ impl<'a> Court<'a> {
     }
 }
 
-fn wall(report: &Report) -> Duration {
-    Duration::from_millis(report.wall_ms)
+/// How long experiments with faults may go on, where no answer decides.
+#[derive(Default)]
+struct Budget {
+    usual: Duration,
+    faults_until: Option<Instant>,
+    faults: usize,
+    comparing_since: Option<Instant>,
+    comparisons: usize,
 }
 
-/// What has to pass at GREEN, going by what fails.
-fn owed(phase: Phase, base: &Report) -> Vec<String> {
-    match phase {
-        Phase::Green => change::failing(base),
-        Phase::Red | Phase::Refactor | Phase::Plan | Phase::Complete => Vec::new(),
+impl Budget {
+    /// The suite has ended; from now on everybody waits for what is still tried.
+    fn begin(&mut self, usual: Duration) -> Instant {
+        self.usual = usual;
+        *self.faults_until.get_or_insert(Instant::now() + FAULTS_WALL.max(usual / FAULTS_SHARE))
+    }
+
+    fn is_spent(&mut self, experiment: &Experiment) -> bool {
+        match experiment.question {
+            // One is tried in any case; for a further one there has to be time.
+            Question::Mutant => self.faults > 0 && self.faults_until.is_some_and(|end| Instant::now() > end),
+            Question::Reworked => {
+                let since = *self.comparing_since.get_or_insert_with(Instant::now);
+                self.comparisons >= COMPARISONS_MIN && since.elapsed() > COMPARISON_WALL.max(self.usual * 2)
+            }
+            Question::Suite
+            | Question::Again
+            | Question::Calls
+            | Question::Withheld
+            | Question::Recording
+            | Question::Inert
+            | Question::Empty
+            | Question::OldCode
+            | Question::Impossible => false,
+        }
+    }
+
+    fn count(&mut self, experiment: &Experiment) {
+        self.faults += usize::from(experiment.question == Question::Mutant);
+        self.comparisons += usize::from(experiment.question == Question::Reworked);
     }
 }
 
-fn and_refused(verdict: Verdict, reasons: Vec<Reason>) -> Verdict {
-    let earlier = match verdict.decision {
-        Decision::Refused => verdict.reasons,
-        Decision::Accepted | Decision::Undecided => Vec::new(),
-    };
-    Verdict { notes: verdict.notes, ..Verdict::refused(reasons.into_iter().chain(earlier).collect()) }
-}
 /// Test code of a language whose test files could bend the run of the others.
 fn is_script(path: &str) -> bool {
     let language = Language::of_path(path);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::phase::Phase;
+use redgreen_core::phase::JudgedPhase;
 use redgreen_core::verdict::Decision;
 
 use super::Desk;
@@ -56,9 +56,9 @@ enum PhaseName {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let phase = match self.phase {
-            PhaseName::Red => Phase::Red,
-            PhaseName::Green => Phase::Green,
-            PhaseName::Refactor => Phase::Refactor,
+            PhaseName::Red => JudgedPhase::Red,
+            PhaseName::Green => JudgedPhase::Green,
+            PhaseName::Refactor => JudgedPhase::Refactor,
         };
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let Self { base, head, brief, task, examples, test_command, .. } = self;

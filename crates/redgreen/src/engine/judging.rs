@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::change::{Change, Class};
 use redgreen_core::contest::Contest;
-use redgreen_core::control::examples::{self, Example};
 use redgreen_core::event::{Event, Kept, Planning};
+use redgreen_core::experiment::examples::{self, Example};
 use redgreen_core::names::{Oid, RunFile};
-use redgreen_core::phase::Phase;
+use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Flag, Outcome, Report};
 use redgreen_core::state::Situation;
@@ -89,6 +89,7 @@ impl Engine<'_> {
             let verdict = self.contested(&contest, &head)?;
             return Ok(judged(phase, verdict, None, None, started));
         }
+        let claimed = JudgedPhase::of(phase);
         let covering = self.covering().cloned();
         let before = match covering.as_ref().and_then(|covering| covering.report.as_ref()) {
             Some(kept) => self.read_report(kept)?,
@@ -101,7 +102,7 @@ impl Engine<'_> {
         let candidate = self.without_list(&tree)?;
         let charge = Charge {
             // To code that is right already, more tests are what a refactoring is: nothing may change.
-            phase: if covering.is_some() { Phase::Refactor } else { phase },
+            phase: claimed.filter(|_| covering.is_none()).unwrap_or(JudgedPhase::Refactor),
             base: &base,
             head: &candidate,
             earlier: None,

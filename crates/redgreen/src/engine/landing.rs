@@ -7,9 +7,9 @@ use anyhow::Result;
 use redgreen_core::agent::Trouble;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::event::{Commits, Event, ListIs, Manner, Mark, Outcome};
-use redgreen_core::judge::{self, Evidence};
+use redgreen_core::judge::reports::{self, Evidence};
 use redgreen_core::names::{Branch, Oid, SalvageName};
-use redgreen_core::phase::Phase;
+use redgreen_core::phase::JudgedPhase;
 use redgreen_core::test_list;
 use redgreen_core::verdict::{Code, Decision};
 
@@ -263,8 +263,10 @@ impl Engine<'_> {
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.
         let merged = ChangedPath { path: target.to_string(), kind: Kind::Modified, class: Class::Implementation };
         let change = Change { paths: vec![merged] };
-        let mut verdict =
-            judge::judge(Phase::Refactor, Evidence { change: &change, before: &before, after: &report, targets: &[] });
+        let mut verdict = reports::judge(
+            JudgedPhase::Refactor,
+            Evidence { change: &change, before: &before, after: &report, targets: &[] },
+        );
         // What the other side repaired is welcome.
         verdict.reasons.retain(|reason| reason.code != Code::RefactorTurnsGreen);
         Ok((verdict.decision != Decision::Accepted && !verdict.reasons.is_empty()).then(|| Trouble {

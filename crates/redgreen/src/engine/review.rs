@@ -6,7 +6,7 @@ use anyhow::Result;
 use redgreen_core::agent::Trouble;
 use redgreen_core::event::{Event, Mark};
 use redgreen_core::names::Oid;
-use redgreen_core::phase::Phase;
+use redgreen_core::phase::JudgedPhase;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::state::review::Review;
 use redgreen_core::state::{Progress, Situation, Stage};
@@ -133,25 +133,25 @@ impl Engine<'_> {
         }
         let report = Some(self.keep_report(&tried.report, "review", tests_ms)?);
         let (commit, verdict) = (commit.commit.clone(), tried.verdict);
-        Ok(Event::Reviewed { commit, phase, verdict, report, took_ms: elapsed_ms(started) })
+        Ok(Event::Reviewed { commit, phase: phase.into(), verdict, report, took_ms: elapsed_ms(started) })
     }
 
-    fn judge_commit(&self, progress: &Progress, commit: &Mark) -> Result<(Phase, Tried)> {
+    fn judge_commit(&self, progress: &Progress, commit: &Mark) -> Result<(JudgedPhase, Tried)> {
         let unbuilt = progress.accepted.as_ref().map(|kept| self.read_report(kept)).transpose()?;
         let owes = !progress.targets.is_empty() || unbuilt.is_some_and(|report| !report.owed.is_empty());
-        let first = self.try_commit(progress, commit, Phase::Refactor)?;
+        let first = self.try_commit(progress, commit, JudgedPhase::Refactor)?;
         if first.verdict.decision == Decision::Accepted {
-            return Ok((Phase::Refactor, first));
+            return Ok((JudgedPhase::Refactor, first));
         }
-        let other = if owes { Phase::Green } else { Phase::Red };
+        let other = if owes { JudgedPhase::Green } else { JudgedPhase::Red };
         let second = self.try_commit(progress, commit, other)?;
         if second.verdict.decision == Decision::Accepted {
             return Ok((other, second));
         }
-        Ok((Phase::Refactor, first))
+        Ok((JudgedPhase::Refactor, first))
     }
 
-    fn try_commit(&self, progress: &Progress, commit: &Mark, phase: Phase) -> Result<Tried> {
+    fn try_commit(&self, progress: &Progress, commit: &Mark, phase: JudgedPhase) -> Result<Tried> {
         let worktree = self.worktree();
         let before = match &progress.accepted {
             Some(kept) => self.read_report(kept)?,
@@ -160,8 +160,8 @@ impl Engine<'_> {
         let (owed, outcome) = (before.owed.clone(), before.outcome);
         let before = match phase {
             // What RED left unbuilt may stay so: it is GREEN that owes it.
-            Phase::Refactor => known_unbuilt(before),
-            Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => before,
+            JudgedPhase::Refactor => known_unbuilt(before),
+            JudgedPhase::Red | JudgedPhase::Green => before,
         };
         let charge = Charge {
             phase,
@@ -169,7 +169,7 @@ impl Engine<'_> {
             head: &commit.tree,
             earlier: None,
             before: Some(before),
-            targets: (phase == Phase::Green).then(|| progress.targets.clone()),
+            targets: (phase == JudgedPhase::Green).then(|| progress.targets.clone()),
             surroundings: self.memory()?.recall(&progress.head.tree)?.map(|known| known.surroundings),
             brief: &self.words(),
             withheld: Withheld { examples: &[], due: false },
@@ -177,10 +177,10 @@ impl Engine<'_> {
         };
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;
         // A merge with the branch the run is meant for brings what others did; that the tests pass is what counts.
-        if phase == Phase::Refactor && self.merges_target(progress, commit)? {
+        if phase == JudgedPhase::Refactor && self.merges_target(progress, commit)? {
             tried.verdict = trial::as_a_merge(&self.state.run.target, &charge, &tried);
         }
-        if phase == Phase::Refactor && !owed.is_empty() {
+        if phase == JudgedPhase::Refactor && !owed.is_empty() {
             tried.report.outcome = outcome;
             let (still, known) = std::mem::take(&mut tried.report.load_errors)
                 .into_iter()

@@ -41,7 +41,7 @@ pub struct Understood {
     /// Keys of the file that nobody looked at.
     pub unused: Vec<String>,
     /// Calls and answers that the file withholds from agents.
-    pub examples: Option<Vec<redgreen_core::control::examples::Example>>,
+    pub examples: Option<Vec<redgreen_core::experiment::examples::Example>>,
 }
 
 /// Reads the wish. `here` is where relative paths are meant from.

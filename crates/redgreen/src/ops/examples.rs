@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
-use redgreen_core::control::examples::{self, Example};
+use redgreen_core::experiment::examples::{self, Example};
 use redgreen_core::task::Task;
 
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use redgreen_core::names::Oid;
-use redgreen_core::phase::Phase;
+use redgreen_core::phase::JudgedPhase;
 use redgreen_core::policy::Policy;
 use redgreen_core::report::Counts;
 use redgreen_core::verdict::{Decision, Faults, Reason, Side};
@@ -26,7 +26,7 @@ pub const INDEX: &str = "INDEX";
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Question {
-    pub phase: Phase,
+    pub phase: JudgedPhase,
     /// The commit accepted last; the one before the head, if not named.
     pub base: Option<String>,
     /// A commit, [`WORKTREE`] or [`INDEX`].
@@ -46,7 +46,7 @@ pub struct Question {
 #[serde(rename_all = "camelCase")]
 pub struct Judgement {
     pub version: u32,
-    pub phase: Phase,
+    pub phase: JudgedPhase,
     pub base: String,
     pub head: String,
     pub verdict: Decision,

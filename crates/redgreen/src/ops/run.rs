@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redgreen_core::brief::{Brief, Door, ExecutionMethod};
-use redgreen_core::control::examples::Example;
 use redgreen_core::event::{Event, Mark, Run};
+use redgreen_core::experiment::examples::Example;
 use redgreen_core::names::{Branch, Label, Oid, RUN_BRANCH_PREFIX, RunBranch};
 use redgreen_core::policy::Policy;
 use redgreen_core::report::{Outcome, Report};

@@ -54,20 +54,6 @@ impl Builds {
         &self.place
     }
 
-    /// Candidates build upon what accepted trees have built. `expected` says that something was built just now.
-    pub(super) fn begin_candidate(&mut self, expected: bool, stop: &Stop) -> Result<()> {
-        if self.holds == Holds::Candidate {
-            return Ok(());
-        }
-        if expected || BUILT.iter().any(|folder| self.place.join(folder).is_dir()) {
-            let limits = Limits { wall: COPY_WALL, output_bytes_max: 4 << 10 };
-            let copy = Program::new("cp").args(["-a", "--reflink=auto"]).args([&self.place, &self.accepted]);
-            copy.output(limits, stop).context("copy build output")?;
-        }
-        self.holds = Holds::Candidate;
-        Ok(())
-    }
-
     /// The next build is one of an accepted tree.
     pub(super) fn use_accepted(&mut self) -> Result<()> {
         if self.holds == Holds::Candidate {
@@ -78,13 +64,21 @@ impl Builds {
         Ok(())
     }
 
-    /// The next build is one of the candidate, if it has begun.
-    pub(super) fn use_candidate(&mut self) -> Result<()> {
-        if self.holds == Holds::Accepted && self.candidate.is_dir() {
+    /// The next build is one of the candidate; it builds upon what accepted trees have built. `expected` says that something
+    /// was built just now.
+    pub(super) fn use_candidate(&mut self, expected: bool, stop: &Stop) -> Result<()> {
+        if self.holds == Holds::Candidate {
+            return Ok(());
+        }
+        if self.candidate.is_dir() {
             rename(&self.place, &self.accepted)?;
             self.take(&self.candidate)?;
-            self.holds = Holds::Candidate;
+        } else if expected || BUILT.iter().any(|folder| self.place.join(folder).is_dir()) {
+            let limits = Limits { wall: COPY_WALL, output_bytes_max: 4 << 10 };
+            let copy = Program::new("cp").args(["-a", "--reflink=auto"]).args([&self.place, &self.accepted]);
+            copy.output(limits, stop).context("copy build output")?;
         }
+        self.holds = Holds::Candidate;
         Ok(())
     }
 
@@ -139,12 +133,12 @@ mod tests {
             let mut builds = open(root.path());
             build(&builds, "accepted");
             let place = builds.place().to_owned();
-            builds.begin_candidate(false, &Stop::default()).unwrap();
+            builds.use_candidate(false, &Stop::default()).unwrap();
             assert!(has(&builds, "accepted"));
             build(&builds, "planted");
             builds.use_accepted().unwrap();
             assert!(has(&builds, "accepted") && !has(&builds, "planted"));
-            builds.use_candidate().unwrap();
+            builds.use_candidate(false, &Stop::default()).unwrap();
             assert!(has(&builds, "accepted") && has(&builds, "planted"));
             assert_eq!(builds.place(), place, "always built in one folder");
             if end == "closed" {
@@ -160,11 +154,11 @@ mod tests {
     fn a_base_that_is_built_again_joins_what_was_accepted() {
         let root = tempfile::tempdir().unwrap();
         let mut builds = open(root.path());
-        builds.begin_candidate(false, &Stop::default()).unwrap();
+        builds.use_candidate(false, &Stop::default()).unwrap();
         build(&builds, "planted");
         builds.use_accepted().unwrap();
         build(&builds, "accepted");
-        builds.use_candidate().unwrap();
+        builds.use_candidate(false, &Stop::default()).unwrap();
         builds.close().unwrap();
         let after = open(root.path());
         assert!(has(&after, "accepted") && !has(&after, "planted"));

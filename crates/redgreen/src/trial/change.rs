@@ -6,7 +6,6 @@ use anyhow::Result;
 use redgreen_core::change::{self, Change, ChangedPath, Class, Kind};
 use redgreen_core::framework::Framework;
 use redgreen_core::phase::Phase;
-use redgreen_core::report::Report;
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::verdict::Reason;
 
@@ -72,13 +71,6 @@ pub(super) fn frozen(phase: Phase, base: &str, change: &Change) -> Options {
         }
     }
     options
-}
-
-/// The tests that fail in a report.
-pub(super) fn failing(report: &Report) -> Vec<String> {
-    let failing: BTreeSet<&str> =
-        report.tests.iter().filter(|test| test.status.is_failure()).map(|test| test.id.as_str()).collect();
-    failing.into_iter().map(str::to_owned).collect()
 }
 
 /// Files before and after, if they are text of a size that can be read; one that is not there is empty.

@@ -8,11 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use redgreen_core::control::Tree;
 use redgreen_core::coverage::Coverage;
 use redgreen_core::framework::invoke::Selection;
-use redgreen_core::judge;
-use redgreen_core::report::{Report, Status, redact};
+use redgreen_core::report::{Report, redact};
 
 use super::builds::Builds;
 use super::environment::{self, Seen};
@@ -23,8 +21,6 @@ use crate::room::{Options, Room, Surroundings};
 use crate::runner::{Place, Settings, Suite};
 use crate::sandbox::Sandbox;
 
-/// How often a test that broke is tried again before it is blamed.
-const FLAKE_TRIES: usize = 5;
 /// Frameworks whose tests are run as they are written: a second room costs next to nothing.
 const NOTHING_TO_BUILD: &[&str] =
     &["pytest", "unittest", "vitest", "jest", "mocha", "node", "phpunit", "rspec", "minitest", "bats"];
@@ -118,7 +114,7 @@ impl<'a> Court<'a> {
         Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running, around, provided, _lock: lock })
     }
 
-    /// For others who perform controls; `None` where two at a time would meet each other, or build everything twice.
+    /// For others who make experiments; `None` where two at a time would meet each other, or build everything twice.
     pub(super) fn annex(&self) -> Option<Annex<'a>> {
         let apart = self.sandbox.binds() && self.suite.frameworks().all(|row| NOTHING_TO_BUILD.contains(&row.name));
         apart.then(|| Annex {
@@ -127,63 +123,6 @@ impl<'a> Court<'a> {
             suite: self.suite.clone(),
             around: self.around.clone(),
         })
-    }
-
-    /// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.
-    pub(super) fn excuse(&mut self, before: &Report, after: &mut Report, targets: &[String]) -> Result<bool> {
-        let mut blamed = judge::newly_failing(before, after, targets);
-        let mut excused = false;
-        for _ in 0..FLAKE_TRIES {
-            if blamed.is_empty() {
-                break;
-            }
-            let files: Option<Vec<String>> = blamed.iter().map(|test| test.file.clone()).collect();
-            let selection = files.filter(|files| files.iter().all(|file| !file.ends_with(".rs")));
-            let again = self.run(&selection.map_or(Selection::All, Selection::Files), &[])?;
-            excused |= judge::excuse(after, &again, &mut blamed);
-        }
-        Ok(excused)
-    }
-
-    /// Tests that failed before and pass now are run once more on the base: what passes there as well is a flake, or
-    /// failed because of its surroundings, and is not turned green by the candidate. Leaves the room with the base in it.
-    pub(super) fn excuse_base(&mut self, charge: &Charge<'_>, before: &mut Report, after: &Report) -> Result<bool> {
-        let turned: Vec<String> = judge::turned_green(before, after).iter().map(|test| test.id.clone()).collect();
-        if turned.is_empty() {
-            return Ok(false);
-        }
-        self.enter(Tree::Base, charge, &Options::default())?;
-        let again = self.run(&Selection::All, &[])?;
-        let passes = |id: &str| again.test(id).is_some_and(|test| test.status == Status::Passed);
-        let mut excused = false;
-        for test in before.tests.iter_mut().filter(|test| turned.contains(&test.id) && passes(&test.id)) {
-            test.status = Status::Passed;
-            excused = true;
-        }
-        Ok(excused)
-    }
-
-    /// Makes the room that of the tree.
-    pub(super) fn enter(&mut self, tree: Tree, charge: &Charge<'_>, options: &Options) -> Result<()> {
-        let (name, options) = match tree {
-            Tree::Base => (charge.base, Options::default()),
-            Tree::Head => (charge.head, Options { base: Some(charge.base.to_owned()), ..options.clone() }),
-        };
-        if let Some(builds) = &mut self.builds {
-            match tree {
-                Tree::Base => builds.use_accepted()?,
-                Tree::Head => builds.use_candidate()?,
-            }
-        }
-        self.room.change_to(self.ground.git, name, &options)
-    }
-
-    /// From here on the candidate is built.
-    pub(super) fn begin_candidate(&mut self, charge: &Charge<'_>) -> Result<()> {
-        match &mut self.builds {
-            Some(builds) => builds.begin_candidate(charge.before.is_none(), self.ground.stop),
-            None => Ok(()),
-        }
     }
 
     pub(super) fn run(&mut self, selection: &Selection, variables: &[(OsString, OsString)]) -> Result<Report> {

@@ -1,37 +1,24 @@
-//! What the mind's questions are made from, read from the two trees.
+//! What experiments are made from, read from the two trees.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use anyhow::Result;
-use redgreen_core::change::Change;
-use redgreen_core::control::Material;
-use redgreen_core::report::Report;
 use redgreen_core::syntax::Package;
 
 use super::{Charge, packages};
 use crate::git::Git;
-use crate::room::Options;
 
 /// The text of a file in one of the trees.
 pub(super) type Reader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
 
-/// What the mind's questions are made from, read from the two trees.
+/// What experiments are made from, read from the two trees.
 pub(super) struct Reading<'a> {
-    charge: &'a Charge<'a>,
-    paths: Vec<String>,
-    packages: Vec<Package>,
-    before: Reader<'a>,
-    now: Reader<'a>,
-}
-
-/// A control's surroundings.
-#[derive(Clone, Copy)]
-pub(super) struct Scene<'a> {
-    pub(super) charge: &'a Charge<'a>,
-    pub(super) material: &'a Material<'a>,
-    pub(super) options: &'a Options,
+    pub(super) paths: Vec<String>,
+    pub(super) packages: Vec<Package>,
+    pub(super) before: Reader<'a>,
+    pub(super) now: Reader<'a>,
 }
 
 impl<'a> Reading<'a> {
@@ -44,21 +31,7 @@ impl<'a> Reading<'a> {
             let texts = Rc::clone(&texts);
             Box::new(move |path| texts.read(tree, path))
         };
-        Ok(Self { charge, paths, packages, before: reader(charge.base), now: reader(charge.head) })
-    }
-
-    pub(super) fn material<'m>(&'m self, change: &'m Change, after: &'m Report, targets: &'m [String]) -> Material<'m> {
-        Material {
-            phase: self.charge.phase,
-            change,
-            after,
-            targets,
-            paths: &self.paths,
-            packages: &self.packages,
-            brief: self.charge.brief,
-            before: &*self.before,
-            now: &*self.now,
-        }
+        Ok(Self { paths, packages, before: reader(charge.base), now: reader(charge.head) })
     }
 }
 

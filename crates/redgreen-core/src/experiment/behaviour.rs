@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Material, stand_in};
+use super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, stand_in};
 use crate::change::{Class, Kind};
+use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
 /// Asks one tree; it reads [`Ask`] and writes [`Said`], both as JSON, and nothing else.
-pub const DRIVER: &str = concat!(include_str!("modules.py"), include_str!("behaviour.py"));
+const DRIVER: Driver = Driver {
+    interpreter: Interpreter::Python,
+    file: "behaviour.py",
+    source: concat!(include_str!("modules.py"), include_str!("behaviour.py")),
+};
 /// Beyond these nobody learns more.
 const VALUES_MAX: usize = 60;
 const DIFFERENCES_MAX: usize = 3;
@@ -32,6 +37,22 @@ pub struct Module {
     pub functions: Vec<String>,
     /// Calls that stand in the tests: the function's name and its arguments as they are written.
     pub calls: Vec<(String, String)>,
+}
+
+impl Ask {
+    /// To be made on both trees.
+    pub fn experiment(&self) -> Experiment {
+        let question = serde_json::to_string(self).unwrap_or_default();
+        Experiment {
+            way: Way::Driver { driver: DRIVER, question },
+            ..Experiment::of_tests(Question::Calls, Tree::Head, Selection::All, "calls with the values of the tests")
+        }
+    }
+}
+
+/// What the driver wrote.
+pub fn said(log: &str) -> Said {
+    serde_json::from_str(log).unwrap_or_default()
 }
 
 /// What each call gave: `textkit/roman.py to_roman(4)` and its answer.

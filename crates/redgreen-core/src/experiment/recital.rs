@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::behaviour::Said;
 use super::beside::{Beside, is_marked};
-use super::{Control, Material, Question, Tree, stand_in};
+use super::{Experiment, Material, Question, Tree, Way, stand_in};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
@@ -25,7 +25,7 @@ struct Home {
 }
 
 /// One for each changed module that can be asked; to be performed on both trees.
-pub fn recitals(material: &Material<'_>) -> Vec<Control> {
+pub fn recitals(material: &Material<'_>) -> Vec<Experiment> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind == Kind::Modified);
     let code = changed.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed));
     let told = code.filter_map(|changed| {
@@ -39,11 +39,13 @@ pub fn recitals(material: &Material<'_>) -> Vec<Control> {
             }
             Language::Python | Language::Go | Language::Java | Language::Other => return None,
         };
-        Some(Control {
-            question: Question::Again,
+        Some(Experiment {
+            question: Question::Calls,
             tree: Tree::Head,
             edits: vec![(path.clone(), text)],
-            selection: Selection::Files(vec![path]),
+            way: Way::Tests(Selection::Files(vec![path])),
+            removed: Vec::new(),
+            time: 0,
             variables: Vec::new(),
             about: Vec::new(),
             what: format!("what {} answers", changed.path),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::beside::{Beside, is_marked};
 use super::examples::{Example, Expected};
-use super::{Control, Material, Question, Tree, is_target, stand_in, target_files};
+use super::{Experiment, Material, Question, Tree, Way, is_target, stand_in, target_files};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
 
@@ -39,7 +39,7 @@ pub fn unseen(material: &Material<'_>) -> Vec<String> {
 #[derive(Clone, Debug)]
 pub struct Outside {
     pub example: Example,
-    pub bare: Control,
+    pub bare: Experiment,
 }
 
 pub fn asked(material: &Material<'_>) -> Vec<Outside> {
@@ -114,7 +114,7 @@ fn is_prepared(material: &Material<'_>, file: &str, source: &str) -> bool {
 }
 
 /// A test of its own, beside the others, that holds the statement alone.
-fn bare(language: Language, file: &str, source: &str, statement: &str) -> Control {
+fn bare(language: Language, file: &str, source: &str, statement: &str) -> Experiment {
     let beside = Beside { path: file, source };
     let path = beside.named(NAME);
     let mut text = syntax::import_statements(language, source).join("\n");
@@ -122,11 +122,13 @@ fn bare(language: Language, file: &str, source: &str, statement: &str) -> Contro
         true => format!("\n\n\ndef test_{NAME}():\n    {statement}\n"),
         false => format!("\n\n{}(\"{NAME}\", () => {{\n  {statement};\n}});\n", beside.word()),
     });
-    Control {
-        question: Question::Again,
+    Experiment {
+        question: Question::Calls,
         tree: Tree::Head,
         edits: vec![(path.clone(), text)],
-        selection: Selection::Files(vec![path]),
+        way: Way::Tests(Selection::Files(vec![path])),
+        removed: Vec::new(),
+        time: 0,
         variables: Vec::new(),
         about: Vec::new(),
         what: "one statement of the tests, alone".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::Material;
 use crate::change::{Class, Kind};
-use crate::phase::Phase;
+use crate::phase::JudgedPhase;
 use crate::syntax::{self, Language, Suspect};
 use crate::verdict::{Code, Reason};
 
@@ -12,7 +12,7 @@ const SURROUNDINGS: &[&str] = &["NODE_ENV", "argv", "execArgv"];
 
 /// Code among the new lines that looks at who is asking. It proves nothing; a human has to look.
 pub fn suspicions(material: &Material<'_>) -> Vec<Reason> {
-    if material.phase != Phase::Green {
+    if material.phase != JudgedPhase::Green {
         return Vec::new();
     }
     let mut reasons = Vec::new();

@@ -10,7 +10,7 @@ const OUTSIDE: [&str; 9] =
 
 /// The tests of the candidate that are skipped because RED says so: by a mark, by the surroundings, or by a mark of which
 /// a `conftest.py` of RED's says that it is skipped. Code that skips them is not among the reasons.
-pub fn asleep(material: &Material<'_>, before: &Report, after: &Report) -> Vec<Test> {
+pub(crate) fn asleep(material: &Material<'_>, before: &Report, after: &Report) -> Vec<Test> {
     let idle = after.tests.iter().filter(|test| test.status.is_idle() && before.test(&test.id).is_none());
     idle.filter(|test| !material.targets.contains(&test.id) && is_asleep(material, test)).cloned().collect()
 }

@@ -17,7 +17,7 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn ask<T>(&self, phase: Phase, question: impl FnOnce(&Material<'_>) -> T) -> T {
+    fn ask<T>(&self, phase: JudgedPhase, question: impl FnOnce(&Material<'_>) -> T) -> T {
         let text = |files: &[(&str, &str)], path: &str| {
             files.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
         };
@@ -72,13 +72,19 @@ fn report<S: AsRef<str>>(tests: &[S]) -> Report {
     report
 }
 
-fn control(question: Question, about: &[(&str, &str)], what: &str) -> Control {
+fn observed(report: &Report, log: &str) -> Observation {
+    Observation::Ran { report: Box::new(report.clone()), log: log.to_owned() }
+}
+
+fn control(question: Question, about: &[(&str, &str)], what: &str) -> Experiment {
     let about = about.iter().map(|(file, item)| About { file: (*file).to_owned(), item: (*item).to_owned() });
-    Control {
+    Experiment {
         question,
         tree: Tree::Head,
         edits: Vec::new(),
-        selection: Selection::All,
+        way: Way::Tests(Selection::All),
+        removed: Vec::new(),
+        time: 0,
         variables: Vec::new(),
         about: about.collect(),
         what: what.to_owned(),
@@ -129,9 +135,13 @@ fn what_a_run_says_of_the_suite() {
         let ids = ran.iter().map(|test| format!("{}tests/test_a.py::{}", &test[..1], &test[1..]));
         let ran_report = report(&ids.collect::<Vec<_>>());
         let scene = Scene { targets: &[A, B], ..Scene::default() };
-        let phase =
-            if matches!(question, Question::OldCode | Question::Impossible) { Phase::Green } else { Phase::Red };
-        let answer = scene.ask(phase, |material| control(question, &about, what).weigh(material, &ran_report, calls));
+        let phase = if matches!(question, Question::OldCode | Question::Impossible) {
+            JudgedPhase::Green
+        } else {
+            JudgedPhase::Red
+        };
+        let answer =
+            scene.ask(phase, |material| control(question, &about, what).weigh(material, &observed(&ran_report, calls)));
         assert_eq!(shown(&answer), expected, "{question:?} {ran:?}");
     }
 }
@@ -160,9 +170,9 @@ fn what_does_not_load_with_stand_ins_is_missing_or_foreign() {
         };
         let broken = Report { load_errors: vec![error], ..report::<&str>(&[]) };
         let scene = Scene { brief: "Add a basket", ..Scene::default() };
-        let answer = scene.ask(Phase::Red, |material| {
+        let answer = scene.ask(JudgedPhase::Red, |material| {
             let material = Material { after: &broken, ..*material };
-            control(Question::Inert, &[(file, "a")], "stubs").weigh(&material, &broken, "")
+            control(Question::Inert, &[(file, "a")], "stubs").weigh(&material, &observed(&broken, ""))
         });
         assert_eq!(shown(&answer), expected, "{message}");
     }
@@ -217,7 +227,8 @@ fn a_stand_in_can_be_loaded_as_the_test_loads_the_module() {
         ("import { f } from \"../src/a.js\";", "export const f"),
     ] {
         let scene = Scene { now: &[("tests/a.test.js", source)], ..Scene::default() };
-        let texts = scene.ask(Phase::Red, |material| stand_in::stand_ins(material, &["tests/a.test.js".to_owned()]).0);
+        let texts =
+            scene.ask(JudgedPhase::Red, |material| stand_in::stand_ins(material, &["tests/a.test.js".to_owned()]).0);
         assert!(texts.len() == 1 && texts[0].1.contains(expected), "{source}: {texts:?}");
     }
 }
@@ -255,7 +266,7 @@ fn stand_ins_are_put_where_a_module_will_be() {
         let mut now: Vec<(&str, &str)> = others.iter().map(|path| (*path, "def slug(): ...\n")).collect();
         now.push((test, source));
         let scene = Scene { now: &now, brief, ..Scene::default() };
-        let planned = scene.ask(Phase::Red, |material| {
+        let planned = scene.ask(JudgedPhase::Red, |material| {
             let (stand_ins, what) = stand_in::stand_ins(material, &[test.to_owned()]);
             stand_ins.into_iter().filter(|_| what != stand_in::EVERYTHING).map(|(path, _)| path).collect::<Vec<_>>()
         });
@@ -343,8 +354,8 @@ fn expectations_are_made_impossible() {
         ),
     ] {
         let scene = Scene { now: &[(path, source)], targets: &[id], ..Scene::default() };
-        let control =
-            scene.ask(Phase::Green, |material| impossible(material, &[path.to_owned()], Extent::Everything, pick));
+        let control = scene
+            .ask(JudgedPhase::Green, |material| impossible(material, &[path.to_owned()], Extent::Everything, pick));
         let control = control.unwrap();
         let text = lines(&control.edits[0].1);
         assert!(text.iter().any(|line| line == expected), "{expected} is not in {text:#?}");
@@ -358,7 +369,7 @@ fn a_question_is_asked_once() {
     const TWO: &str = "def test_a():\n    assert f(1) == 2\n    assert f(2) == 3\n";
     for (source, expected) in [(ONE, 1), (TWO, 2)] {
         let scene = Scene { now: &[("test_a.py", source)], targets: &["test_a.py::test_a"], ..Scene::default() };
-        let asked = scene.ask(Phase::Green, controls);
+        let asked = scene.ask(JudgedPhase::Green, |material| experiments(material, MUTANTS_MAX));
         let asked = asked.iter().filter(|control| control.question == Question::Impossible);
         assert_eq!(asked.count(), expected, "{source}");
     }
@@ -384,10 +395,10 @@ fn one_canary_has_to_fail_and_the_other_to_pass() {
                 fails.to_owned() + &id(canary::NAME),
                 sound.to_owned() + &id(canary::SOUND),
             ]);
-            let answer = scene.ask(Phase::Green, |material| {
+            let answer = scene.ask(JudgedPhase::Green, |material| {
                 let control = impossible(material, &[path.to_owned()], Extent::Everything, Pick::Last).unwrap();
                 assert!(control.edits[0].1.contains(canary::SOUND));
-                control.weigh(material, &ran, "")
+                control.weigh(material, &observed(&ran, ""))
             });
             assert_eq!(shown(&answer), expected, "{path} {fails}{sound}");
         }
@@ -436,7 +447,7 @@ fn reworked_tests_are_sorted() {
         ),
     ] {
         let scene = Scene { before: &before, now: &now, ..Scene::default() };
-        let all = scene.ask(Phase::Refactor, reworked);
+        let all = scene.ask(JudgedPhase::Refactor, reworked);
         let tell = |word: &str, tests: Vec<&About>| {
             tests.iter().map(|about| format!("{word} {}", about.item)).collect::<Vec<_>>()
         };
@@ -535,7 +546,7 @@ fn a_failure_that_is_only_the_tests_own_is_told() {
         let source = format!("{HEAD}{body}");
         let scene =
             Scene { now: &[("tests/test_a.py", &source)], targets: &["tests/test_a.py::test_a"], ..Scene::default() };
-        let told = scene.ask(Phase::Red, |material| {
+        let told = scene.ask(JudgedPhase::Red, |material| {
             let mut after = material.after.clone();
             for test in &mut after.tests {
                 (test.file, test.line) = (Some("tests/test_a.py".to_owned()), Some(line));
@@ -564,7 +575,7 @@ fn a_test_of_nothing_but_itself_is_told() {
         (&[("test_a.py", OWN), ("even.py", "")], None),
     ] {
         let scene = Scene { now, targets: &["test_a.py::T::test_a"], ..Scene::default() };
-        let told = scene.ask(Phase::Red, |material| {
+        let told = scene.ask(JudgedPhase::Red, |material| {
             let mut after = material.after.clone();
             for test in &mut after.tests {
                 (test.file, test.line) = (Some("test_a.py".to_owned()), Some(11));
@@ -586,7 +597,7 @@ fn what_is_new_in_a_refactoring_is_used() {
         (&[OLD, ("kit/b.py", "class B:\n    def go(self):\n        pass\n")], Some("B")),
     ] {
         let scene = Scene { before: &[OLD], now, ..Scene::default() };
-        let told = scene.ask(Phase::Refactor, new_features);
+        let told = scene.ask(JudgedPhase::Refactor, new_features);
         let named = told.first().and_then(|reason| reason.sentence.split('`').nth(1).map(str::to_owned));
         assert_eq!(named.as_deref(), expected, "{now:?}");
     }
@@ -616,7 +627,7 @@ fn code_that_is_built_is_asked_by_a_test_of_ours() {
     ] {
         let scene =
             Scene { before: &[(path, old), (test, source)], now: &[(path, new), (test, source)], ..Scene::default() };
-        let told = scene.ask(Phase::Refactor, recital::recitals);
+        let told = scene.ask(JudgedPhase::Refactor, recital::recitals);
         let (laid, text) = &told.first().unwrap().edits[0];
         assert_eq!(laid, place);
         assert!(text.contains(part), "{text}");

@@ -1,7 +1,7 @@
 //! Tables for what the text of tests says for or against them.
 
 use super::*;
-use crate::control::reworked::is_silent;
+use crate::experiment::reworked::is_silent;
 
 #[test]
 fn a_new_test_that_sleeps_by_its_own_will_is_known() {
@@ -30,9 +30,9 @@ fn a_new_test_that_sleeps_by_its_own_will_is_known() {
             test.status = Status::Skipped;
             test.file = files.last().map(|(file, _)| (*file).to_owned()).filter(|_| !id.contains("ATest"));
         }
-        let seen = scene.ask(Phase::Green, |material| asleep(material, &Report::default(), &after));
+        let seen = scene.ask(JudgedPhase::Green, |material| asleep(material, &Report::default(), &after));
         assert_eq!(!seen.is_empty(), expected, "{files:?}");
-        let known = scene.ask(Phase::Green, |material| asleep(material, &after, &after));
+        let known = scene.ask(JudgedPhase::Green, |material| asleep(material, &after, &after));
         assert!(known.is_empty());
     }
 }
@@ -68,7 +68,7 @@ fn what_go_cannot_build_and_will_not_is_told() {
     ] {
         let source = test(body);
         let scene = Scene { now: &[("a_test.go", &source)], ..Scene::default() };
-        let told = scene.ask(Phase::Red, |material| {
+        let told = scene.ask(JudgedPhase::Red, |material| {
             let mut after = material.after.clone();
             after.load_errors.push(LoadError {
                 stage: crate::report::Stage::Build,
@@ -98,7 +98,7 @@ fn a_test_with_nothing_of_the_project_in_it_is_for_a_human() {
         let source = format!("#[test]\nfn a() {{\n    {body}\n}}\n");
         let now = [("tests/a.rs", source.as_str()), ("README.md", "")];
         let scene = Scene { now: &now, targets: &["roman/tests/a::a"], brief: "schema.json", ..Scene::default() };
-        let (wrong, doubted) = scene.ask(Phase::Red, |material| {
+        let (wrong, doubted) = scene.ask(JudgedPhase::Red, |material| {
             let mut after = material.after.clone();
             for test in &mut after.tests {
                 test.message = Some(message.to_owned());
@@ -135,7 +135,7 @@ fn an_old_test_that_wavers_beside_a_new_one_is_excused() {
         for test in second.tests.iter_mut().filter(|test| test.id != **passing) {
             test.status = Status::Failed;
         }
-        let answer = scene.ask(Phase::Red, |material| again(material, &second));
+        let answer = scene.ask(JudgedPhase::Red, |material| again(material, &second));
         let code = match answer {
             Answer::Wrong(reasons) => reasons.first().map(|reason| reason.code),
             Answer::Right | Answer::Ask(_) | Answer::Unnoticed(_) | Answer::Unknown(_) => None,

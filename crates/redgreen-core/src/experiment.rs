@@ -2,7 +2,7 @@
 //! it says of the candidate.
 //!
 //! Each is a question as data: which tree, what is laid over it, which tests are run, and what an honest suite answers.
-//! The program performs it in the clean room; [`Control::weigh`] rules on what came of it.
+//! The program performs it in the clean room; [`Experiment::weigh`] rules on what came of it.
 
 mod asleep;
 pub mod behaviour;
@@ -15,6 +15,7 @@ pub mod recital;
 pub mod reworked;
 mod scope;
 mod stand_in;
+pub mod suite;
 mod suspected;
 mod waiting;
 mod wrong_reason;
@@ -22,12 +23,12 @@ mod wrong_reason;
 use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework;
 use crate::framework::invoke::Selection;
-use crate::phase::Phase;
+use crate::phase::JudgedPhase;
 use crate::report::{LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick};
 use crate::verdict::{Code, Reason};
 
-pub use asleep::asleep;
+pub(crate) use asleep::asleep;
 pub use scope::new_features;
 pub use suspected::{hidden_from_coverage, suspicions};
 pub use wrong_reason::{doubts, wrong_reasons};
@@ -39,7 +40,7 @@ const MUTANTS_MAX: usize = 50;
 
 /// What the questions are made from.
 pub struct Material<'a> {
-    pub phase: Phase,
+    pub phase: JudgedPhase,
     pub change: &'a Change,
     /// What the candidate's tests showed.
     pub after: &'a Report,
@@ -58,14 +59,24 @@ pub struct Material<'a> {
 pub enum Tree {
     /// The one accepted last.
     Base,
+    /// The one before that.
+    Earlier,
     /// The candidate, its tests as the phase froze them.
     Head,
+    /// The candidate with its own tests.
+    AsIs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// RED: do the same tests fail once more?
+    /// Is every test as it should be?
+    Suite,
+    /// Is it the same once more? A new test has to fail each time; an old one that passes once is a flake.
     Again,
+    /// Does the code answer the same calls in the same way elsewhere: on the tree before, or where no test runner is?
+    Calls,
+    /// Are examples met that whoever wrote the code never saw?
+    Withheld,
     /// RED: do the tests fail for more than a snapshot that nobody has recorded yet?
     Recording,
     /// RED: do the tests call what they test, and fail when it does nothing?
@@ -78,22 +89,109 @@ pub enum Question {
     Impossible,
     /// Do the tests notice a fault in the changed lines?
     Mutant,
+    /// REFACTOR: do the tests of now notice what those of before noticed?
+    Reworked,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Control {
+pub struct Experiment {
     pub question: Question,
     pub tree: Tree,
     /// Files laid over the tree.
     pub edits: Vec<(String, String)>,
-    pub selection: Selection,
+    /// Files taken out of it.
+    pub removed: Vec<String>,
+    pub way: Way,
     pub variables: Vec<(&'static str, String)>,
     /// The tests it is about, by id, or by the place of the item in its file.
     pub about: Vec<About>,
     /// In a few words, for a person.
     pub what: String,
     /// The same question asked in another way: wrong is only what is wrong both times.
-    pub otherwise: Option<Box<Control>>,
+    pub otherwise: Option<Box<Experiment>>,
+    /// How often it was made before.
+    pub time: usize,
+}
+
+/// What is done once the files are laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The project's tests are run.
+    Tests(Selection),
+    /// A program of ours reads what to call and writes down what came of it; only data goes in and out.
+    Driver { driver: Driver, question: String },
+    /// The tests are run, and with them an example program is built, of the package in that folder. Then it is run alone,
+    /// where there are no tests; what it prints is the log.
+    Program { selection: Selection, folder: String, apart: Vec<String> },
+}
+
+/// A program of ours, and who runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Driver {
+    pub interpreter: Interpreter,
+    pub file: &'static str,
+    pub source: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interpreter {
+    Python,
+    Node,
+}
+
+/// What came of an experiment.
+#[derive(Clone, Debug, Default)]
+pub enum Observation {
+    /// Tests were run; the log is what the experiment's own code wrote down.
+    Ran { report: Box<Report>, log: String },
+    /// What a driver said.
+    Said(String),
+    /// It was not made: there was no time, or what it needs is not here.
+    #[default]
+    Nothing,
+}
+
+impl Observation {
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Ran { report, .. } => Some(report),
+            Self::Said(_) | Self::Nothing => None,
+        }
+    }
+
+    /// What a driver said, if there was one.
+    pub fn said(&self) -> Option<&str> {
+        match self {
+            Self::Said(said) => Some(said),
+            Self::Ran { .. } | Self::Nothing => None,
+        }
+    }
+
+    pub fn log(&self) -> &str {
+        match self {
+            Self::Ran { log, .. } => log,
+            Self::Said(said) => said,
+            Self::Nothing => "",
+        }
+    }
+}
+
+impl Experiment {
+    /// A run of tests on a tree as it is.
+    fn of_tests(question: Question, tree: Tree, selection: Selection, what: &str) -> Self {
+        Self {
+            question,
+            tree,
+            edits: Vec::new(),
+            removed: Vec::new(),
+            way: Way::Tests(selection),
+            variables: Vec::new(),
+            about: Vec::new(),
+            what: what.to_owned(),
+            otherwise: None,
+            time: 0,
+        }
+    }
 }
 
 /// A test as its file knows it.
@@ -132,37 +230,35 @@ impl Answer {
     }
 }
 
-/// The questions of a phase, the cheapest first. Asked only of a candidate that would be accepted otherwise.
-pub fn controls(material: &Material<'_>) -> Vec<Control> {
+/// Those of a phase, the cheapest first, with so many faults at most. For a candidate that would be accepted otherwise.
+pub fn experiments(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     match material.phase {
-        Phase::Red => red(material),
-        Phase::Green => green(material),
-        Phase::Refactor | Phase::Plan | Phase::Complete => Vec::new(),
+        JudgedPhase::Red => red(material),
+        JudgedPhase::Green => green(material, faults_max),
+        JudgedPhase::Refactor => Vec::new(),
     }
 }
 
-fn red(material: &Material<'_>) -> Vec<Control> {
+fn red(material: &Material<'_>) -> Vec<Experiment> {
     let files = changed_test_files(material);
     let mut controls = Vec::new();
     if !material.targets.is_empty() {
-        controls.push(Control {
-            question: Question::Again,
-            tree: Tree::Head,
-            edits: Vec::new(),
-            selection: selection(&files, material.targets),
-            variables: Vec::new(),
-            about: Vec::new(),
-            what: "the new tests, once more".to_owned(),
-            otherwise: None,
-        });
+        controls.push(Experiment::of_tests(
+            Question::Again,
+            Tree::Head,
+            selection(&files, material.targets),
+            "the new tests, once more",
+        ));
     }
     let records = |file: &String| (material.now)(file).is_some_and(|source| source.contains("Snapshot("));
     if files.iter().any(records) {
-        controls.push(Control {
+        controls.push(Experiment {
             question: Question::Recording,
             tree: Tree::Head,
             edits: Vec::new(),
-            selection: selection(&files, material.targets),
+            way: Way::Tests(selection(&files, material.targets)),
+            removed: Vec::new(),
+            time: 0,
             // Runners write missing snapshots, except where they take themselves to be in CI.
             variables: vec![("CI", String::new())],
             about: Vec::new(),
@@ -173,56 +269,54 @@ fn red(material: &Material<'_>) -> Vec<Control> {
     let (stand_ins, what) = stand_in::stand_ins(material, &files);
     if !stand_ins.is_empty() {
         let about = files.iter().flat_map(|file| tests_of(material, file)).collect();
-        let control = Control {
+        let control = Experiment {
             question: Question::Inert,
             tree: Tree::Head,
             edits: stand_ins,
-            selection: selection(&files, material.targets),
+            way: Way::Tests(selection(&files, material.targets)),
+            removed: Vec::new(),
+            time: 0,
             variables: Vec::new(),
             about,
             what: what.to_owned(),
             otherwise: None,
         };
         // Only a test that passes with both values that do nothing asks for nothing.
-        let other = Control { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
-        controls.push(Control { otherwise: Some(Box::new(other)), ..control });
+        let other = Experiment { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
+        controls.push(Experiment { otherwise: Some(Box::new(other)), ..control });
     }
     controls
 }
 
-fn green(material: &Material<'_>) -> Vec<Control> {
+fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     let files = target_files(material);
     let mut controls = Vec::new();
     if !material.targets.is_empty() {
-        controls.push(Control {
-            question: Question::OldCode,
-            tree: Tree::Base,
-            edits: Vec::new(),
-            selection: selection(&files, material.targets),
-            variables: Vec::new(),
-            about: Vec::new(),
-            what: "the tests of RED on the code before".to_owned(),
-            otherwise: None,
-        });
+        controls.push(Experiment::of_tests(
+            Question::OldCode,
+            Tree::Base,
+            selection(&files, material.targets),
+            "the tests of RED on the code before",
+        ));
     }
     controls.extend(emptied(material, &files));
-    let mut asked: Vec<Control> = Vec::new();
+    let mut asked: Vec<Experiment> = Vec::new();
     for extent in [Extent::Everything, Extent::Last] {
         let ways = [Pick::Last, Pick::First].map(|pick| impossible(material, &files, extent, pick).map(Box::new));
         if let [Some(control), otherwise] = ways {
             // The last expectation of tests with one is all of them.
             if !asked.iter().any(|other| other.covers(&control)) {
-                asked.push(Control { otherwise, ..*control });
+                asked.push(Experiment { otherwise, ..*control });
             }
         }
     }
     controls.extend(asked);
-    controls.extend(mutants(material, &files));
+    controls.extend(mutants(material, &files).into_iter().take(faults_max));
     controls
 }
 
 /// What RED could not be asked, because nobody had written the signatures yet.
-fn emptied(material: &Material<'_>, files: &[String]) -> Option<Control> {
+fn emptied(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
     if !files.iter().any(|file| file.ends_with(".rs")) {
         return None;
     }
@@ -236,21 +330,23 @@ fn emptied(material: &Material<'_>, files: &[String]) -> Option<Control> {
     if !late || known || material.targets.is_empty() {
         return None;
     }
-    let control = Control {
+    let control = Experiment {
         question: Question::Empty,
         tree: Tree::Head,
         edits,
-        selection: selection(files, material.targets),
+        way: Way::Tests(selection(files, material.targets)),
+        removed: Vec::new(),
+        time: 0,
         variables: Vec::new(),
         about: Vec::new(),
         what: "the tests of RED, with code that does nothing".to_owned(),
         otherwise: None,
     };
-    let other = Control { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
-    Some(Control { otherwise: Some(Box::new(other)), ..control })
+    let other = Experiment { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
+    Some(Experiment { otherwise: Some(Box::new(other)), ..control })
 }
 
-fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: Pick) -> Option<Control> {
+fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: Pick) -> Option<Experiment> {
     let (mut edits, mut about) = (Vec::new(), Vec::new());
     for file in files {
         let Some(source) = (material.now)(file) else { continue };
@@ -277,11 +373,13 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: P
         Extent::Everything => "the tests with expectations that cannot be met",
         Extent::Last => "the tests with a last expectation that cannot be met",
     };
-    (!edits.is_empty()).then(|| Control {
+    (!edits.is_empty()).then(|| Experiment {
         question: Question::Impossible,
         tree: Tree::Head,
         edits,
-        selection: selection(files, material.targets),
+        way: Way::Tests(selection(files, material.targets)),
+        removed: Vec::new(),
+        time: 0,
         variables: Vec::new(),
         about,
         what: what.to_owned(),
@@ -289,7 +387,7 @@ fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: P
     })
 }
 
-fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Control> {
+fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Experiment> {
     let mut all = Vec::new();
     let code = |changed: &&ChangedPath| {
         matches!(changed.class, Class::Implementation | Class::Mixed) && changed.kind != Kind::Deleted
@@ -300,11 +398,13 @@ fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Control> {
         let lines: Vec<_> = syntax::added_lines(&old, &source).into_iter().map(|line| line..=line).collect();
         for mutant in syntax::mutants(Language::of_path(&changed.path), &changed.path, &source, &lines, MUTANTS_MAX) {
             let Some(text) = mutant.apply(&source) else { continue };
-            all.push(Control {
+            all.push(Experiment {
                 question: Question::Mutant,
                 tree: Tree::Head,
                 edits: vec![(changed.path.clone(), text)],
-                selection: selection(files, material.targets),
+                way: Way::Tests(selection(files, material.targets)),
+                removed: Vec::new(),
+                time: 0,
                 variables: Vec::new(),
                 about: Vec::new(),
                 what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
@@ -316,10 +416,14 @@ fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Control> {
     all
 }
 
-impl Control {
-    /// What the run says of the suite. `calls` is what the stand-ins wrote down.
-    pub fn weigh(&self, material: &Material<'_>, report: &Report, calls: &str) -> Answer {
+impl Experiment {
+    /// What the observation says of the suite.
+    pub fn weigh(&self, material: &Material<'_>, observation: &Observation) -> Answer {
+        let Some(report) = observation.report() else { return Answer::Unknown(self.what.clone()) };
+        let calls = observation.log();
         match self.question {
+            // What these mean is told by comparing two of them.
+            Question::Suite | Question::Calls | Question::Withheld | Question::Reworked => Answer::Right,
             Question::Again => again(material, report),
             Question::Recording => recording(material, report),
             Question::Inert => self.inert(material, report, calls),

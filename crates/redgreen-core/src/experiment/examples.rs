@@ -9,8 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Material, target_files};
+use super::outside::RUNNERS;
+use super::{Experiment, Interpreter, Material, Question, Tree, Way, target_files};
 use crate::change::{Class, Kind};
+use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
 
 /// More than these are some other file.
@@ -75,25 +77,24 @@ pub struct Wrong {
     pub told: String,
 }
 
-/// A program that an interpreter runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Interpreted {
-    pub driver: Driver,
-    pub file: &'static str,
-    pub source: &'static str,
-}
-
-pub const INTERPRETED: [Interpreted; 2] = [
-    Interpreted {
-        driver: Driver::Python,
-        file: "examples.py",
-        source: concat!(include_str!("modules.py"), include_str!("examples.py")),
-    },
-    Interpreted {
-        driver: Driver::Node,
-        file: "examples.mjs",
-        source: concat!(include_str!("answer.mjs"), include_str!("examples.mjs")),
-    },
+/// Those that an interpreter runs.
+const INTERPRETED: [(Driver, super::Driver); 2] = [
+    (
+        Driver::Python,
+        super::Driver {
+            interpreter: Interpreter::Python,
+            file: "examples.py",
+            source: concat!(include_str!("modules.py"), include_str!("examples.py")),
+        },
+    ),
+    (
+        Driver::Node,
+        super::Driver {
+            interpreter: Interpreter::Node,
+            file: "examples.mjs",
+            source: concat!(include_str!("answer.mjs"), include_str!("examples.mjs")),
+        },
+    ),
 ];
 /// Those that ask by [an inquiry](super::inquiry).
 pub const BUILT: [Driver; 3] = [Driver::Script, Driver::Rust, Driver::Go];
@@ -200,14 +201,30 @@ fn expected(table: &Map<String, Value>) -> Result<Expected, String> {
     }
 }
 
-/// What a driver reads; `None` where it has nothing to call.
-pub fn question(examples: &[Example], driver: Driver) -> Option<String> {
-    calls_of(examples, &[], |example| example.driver() == Some(driver))
+/// The experiments that put the examples to a tree, and by whom.
+pub fn asked(examples: &[Example], tree: Tree) -> Vec<(Driver, Experiment)> {
+    let all = INTERPRETED.iter().filter_map(|(known, driver)| {
+        let question = calls_of(examples, &[], |example| example.driver() == Some(*known))?;
+        let what = "the withheld examples";
+        Some((*known, experiment(Question::Withheld, tree, *driver, question, what)))
+    });
+    all.collect()
 }
 
-/// The same where no test runner is; packages that are `hidden` are not there for the code.
-pub fn question_apart(examples: &[Example], driver: Driver, hidden: &[&str]) -> Option<String> {
-    calls_of(examples, hidden, |example| example.driver_apart() == Some(driver))
+/// The same on the candidate where neither a test runner nor the tests are.
+pub fn asked_apart(examples: &[Example], tests: &[String]) -> Vec<Experiment> {
+    let all = INTERPRETED.iter().filter_map(|(known, driver)| {
+        let question = calls_of(examples, &RUNNERS, |example| example.driver_apart() == Some(*known))?;
+        let what = "what the tests call, where no test runner is";
+        let experiment = experiment(Question::Calls, Tree::Head, *driver, question, what);
+        Some(Experiment { removed: tests.to_vec(), ..experiment })
+    });
+    all.collect()
+}
+
+fn experiment(question: Question, tree: Tree, driver: super::Driver, calls: String, what: &str) -> Experiment {
+    let way = Way::Driver { driver, question: calls };
+    Experiment { way, ..Experiment::of_tests(question, tree, Selection::All, what) }
 }
 
 fn calls_of(examples: &[Example], hidden: &[&str], is_own: impl Fn(&Example) -> bool) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The question for Rust: the bodies of tests, in a program that is built as users build the code. The same bodies, as tests
 //! beside it, tell what a test would have seen.
 
-use super::super::{Control, Material, Question, Tree, is_external_test, is_target, target_files};
+use super::super::{Experiment, Material, Question, Tree, Way, is_external_test, is_target, target_files};
 use crate::framework::invoke::Selection;
 use crate::report::{Report, Status};
 use crate::syntax::{self, Item, Language};
@@ -65,7 +65,7 @@ impl Program {
     }
 
     /// Builds the program, and runs the bodies as tests.
-    pub fn control(&self) -> Control {
+    pub fn experiment(&self, apart: Vec<String>) -> Experiment {
         let below = |folder: &str| match self.folder.as_str() {
             "" => format!("{folder}/{NAME}.rs"),
             package => format!("{package}/{folder}/{NAME}.rs"),
@@ -86,11 +86,13 @@ impl Program {
             .enumerate()
             .map(|(at, Body { gives, text, .. })| format!("#[test]\nfn {NAME}_{at}() {gives} {text}\n"));
         let tests = format!("{}\n{}", self.head, tests.collect::<String>());
-        Control {
-            question: Question::Again,
+        Experiment {
+            question: Question::Calls,
             tree: Tree::Head,
             edits: vec![(below("examples"), program), (below("tests"), tests)],
-            selection: Selection::Files(vec![below("tests")]),
+            way: Way::Program { selection: Selection::Files(vec![below("tests")]), folder: self.folder.clone(), apart },
+            removed: Vec::new(),
+            time: 0,
             variables: Vec::new(),
             about: Vec::new(),
             what: "the bodies of tests, in a program".to_owned(),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::beside::{Beside, is_marked};
 use super::examples::{Driver, Example};
-use super::{Control, Material, Question, Tree, stand_in};
+use super::{Experiment, Material, Question, Tree, Way, stand_in};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
 
@@ -22,7 +22,7 @@ const CALL_MS_MAX: u32 = 10_000;
 #[derive(Debug)]
 pub struct Inquiry {
     /// None where nothing can be asked.
-    pub control: Option<Control>,
+    pub experiment: Option<Experiment>,
     asked: Vec<usize>,
     /// What is known without asking: calls of what is not there, or of what cannot be given what they give.
     missing: Vec<(usize, String)>,
@@ -39,8 +39,8 @@ struct Ask<'a> {
 /// Nothing where no example is for that driver.
 pub fn inquiry(material: &Material<'_>, tree: Tree, examples: &[Example], driver: Driver) -> Option<Inquiry> {
     let text = match tree {
-        Tree::Base => material.before,
-        Tree::Head => material.now,
+        Tree::Base | Tree::Earlier => material.before,
+        Tree::Head | Tree::AsIs => material.now,
     };
     let own = examples.iter().enumerate().filter(|(_, example)| example.driver() == Some(driver));
     let mut asks: Vec<Ask<'_>> = Vec::new();
@@ -66,17 +66,19 @@ pub fn inquiry(material: &Material<'_>, tree: Tree, examples: &[Example], driver
         Driver::Script => in_script(material, &asks),
         Driver::Python | Driver::Node => return None,
     };
-    let control = (!edits.is_empty()).then(|| Control {
-        question: Question::Again,
+    let experiment = (!edits.is_empty()).then(|| Experiment {
+        question: Question::Withheld,
         tree,
         edits,
-        selection: Selection::Files(files),
+        way: Way::Tests(Selection::Files(files)),
+        removed: Vec::new(),
+        time: 0,
         variables: Vec::new(),
         about: Vec::new(),
         what: "the withheld examples".to_owned(),
         otherwise: None,
     });
-    Some(Inquiry { control, asked, missing })
+    Some(Inquiry { experiment, asked, missing })
 }
 
 impl Inquiry {

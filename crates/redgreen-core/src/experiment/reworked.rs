@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{About, Control, Material, Question, Tree, selection};
+use super::{About, Experiment, Material, Question, Tree, Way, selection};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::report::{Outcome, Report};
@@ -36,8 +36,8 @@ pub struct Reworked {
 /// One fault, tried with the old tests and with the new ones.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    pub old: Control,
-    pub new: Control,
+    pub old: Experiment,
+    pub new: Experiment,
 }
 
 impl Reworked {
@@ -229,8 +229,8 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
             let Some(text) = mutant.apply(&source) else { continue };
             let what = format!("{path}:{}: {}", mutant.line, mutant.description);
             let old = with_old_tests(material, reworked, Some((path, &text)), &what);
-            let (edits, selection) = (vec![(path.clone(), text)], choice(&changed_now(material), material.now));
-            let new = Control { edits, selection, ..old.clone() };
+            let way = Way::Tests(choice(&changed_now(material), material.now));
+            let new = Experiment { edits: vec![(path.clone(), text)], way, ..old.clone() };
             all.push(Comparison { old, new });
         }
     }
@@ -239,11 +239,11 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
 }
 
 /// The old tests on the new code, without a fault: what they say then is not about a fault.
-pub fn old_tests(material: &Material<'_>, reworked: &Reworked) -> Control {
+pub fn old_tests(material: &Material<'_>, reworked: &Reworked) -> Experiment {
     with_old_tests(material, reworked, None, "the tests of before on the code of now")
 }
 
-fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&str, &str)>, what: &str) -> Control {
+fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&str, &str)>, what: &str) -> Experiment {
     let names = Names::of(material);
     let mut edits: Vec<(String, String)> = Vec::new();
     edits.extend(fault.map(|(path, text)| (path.to_owned(), text.to_owned())));
@@ -261,11 +261,13 @@ fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&
             edits.push((file.clone(), text));
         }
     }
-    Control {
-        question: Question::Mutant,
+    Experiment {
+        question: Question::Reworked,
         tree: Tree::Head,
         edits,
-        selection: choice(&reworked.files, material.before),
+        way: Way::Tests(choice(&reworked.files, material.before)),
+        removed: Vec::new(),
+        time: 0,
         variables: Vec::new(),
         about: Vec::new(),
         what: what.to_owned(),

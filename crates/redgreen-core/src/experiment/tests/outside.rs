@@ -1,7 +1,7 @@
 //! What is asked where no runner is, and when such a question would tell nothing.
 
 use super::*;
-use crate::control::outside::asked;
+use crate::experiment::outside::asked;
 
 const CODE: (&str, &str) = ("shop.py", "def price(n):\n    return f'{n} EUR'\n");
 const TEST: (&str, &str) = (
@@ -18,8 +18,9 @@ const SCRIPT_TEST: (&str, &str) = (
 #[track_caller]
 fn check(files: &[(&str, &str)], target: &str, expected: &[&str]) {
     let scene = Scene { before: &[], now: files, targets: &[target], ..Scene::default() };
-    let calls = scene
-        .ask(Phase::Green, |material| asked(material).iter().map(|one| one.example.call.clone()).collect::<Vec<_>>());
+    let calls = scene.ask(JudgedPhase::Green, |material| {
+        asked(material).iter().map(|one| one.example.call.clone()).collect::<Vec<_>>()
+    });
     assert_eq!(calls, expected, "{files:?}");
 }
 
@@ -54,7 +55,7 @@ fn answers_that_tests_write_out_are_asked_unless_something_is_set_up_for_them() 
 fn answers_in_a_table_are_asked_one_by_one() {
     let told = |path: &str, test: &str, code: (&str, &str), target: &str| {
         let scene = Scene { before: &[], now: &[code, (path, test)], targets: &[target], ..Scene::default() };
-        scene.ask(Phase::Green, |material| {
+        scene.ask(JudgedPhase::Green, |material| {
             let asked = asked(material).into_iter();
             asked
                 .map(|one| {
@@ -108,7 +109,7 @@ fn answers_in_a_table_are_asked_one_by_one() {
 fn what_a_brief_asks_for_is_no_reason_to_doubt_and_a_runner_is_no_such_thing() {
     let doubted = |path: &str, code: &str, brief: &str| {
         let scene = Scene { now: &[(path, code)], brief, ..Scene::default() };
-        scene.ask(Phase::Green, |material| !suspicions(material).is_empty())
+        scene.ask(JudgedPhase::Green, |material| !suspicions(material).is_empty())
     };
     let level = "export const level = () => (process.env.NODE_ENV === 'production' ? 'warn' : 'debug')\n";
     assert!(!doubted("level.js", level, "level() is warn when NODE_ENV is production"));

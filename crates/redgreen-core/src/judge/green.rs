@@ -1,0 +1,101 @@
+//! GREEN: the tests of RED pass, all others as before, and both still tell right from wrong.
+
+use super::{Asked, Base, Case, Ruling, control, reports, ruling, try_candidate, undecided};
+use crate::experiment::outside::Outside;
+use crate::experiment::{self, Experiment, Material, Observation, Tree, examples, experiments, outside, suite};
+use crate::report::Outcome;
+use crate::verdict::{Code, Decision, Reason, Verdict};
+
+pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
+    let mut known = base.report.clone();
+    let ahead = guess(case, base);
+    if let Ok(Observation::Ran { report: after, .. }) = case.observe(suite::on(Tree::Head)) {
+        let material = case.material(after, &base.targets);
+        known.tests.extend(experiment::asleep(&material, &base.report, after));
+    }
+    let mut tried = try_candidate(case, base, &mut known, &ahead)?;
+    if tried.verdict.decision == Decision::Accepted {
+        let targets =
+            reports::asked_for(case.phase, &base.report, &tried.after, &tried.verdict, case.targets.as_deref());
+        tried.verdict = try_tests(case, &case.material(&tried.after, &targets), tried.verdict)?;
+    }
+    Ok(ruling(&known, tried))
+}
+
+/// The experiments that will follow, as far as what RED left tells them already.
+fn guess(case: &Case<'_>, base: &Base) -> Vec<Experiment> {
+    let is_known = |id: &String| base.report.test(id).is_some();
+    if !case.facts.is_empty() || base.targets.is_empty() || !base.targets.iter().all(is_known) {
+        return Vec::new();
+    }
+    experiments(&case.material(&base.report, &base.targets), case.faults_max)
+}
+
+fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> Asked<Verdict> {
+    super::withheld::try_examples(case, material, &mut verdict)?;
+    if verdict.decision == Decision::Accepted {
+        control(case, material, &experiments(material, case.faults_max), &mut verdict)?;
+    }
+    if verdict.decision == Decision::Accepted {
+        let suspicions = experiment::suspicions(material);
+        if !suspicions.is_empty() {
+            return Ok(undecided(&verdict, suspicions));
+        }
+        if let Some(reason) = answers_tests_only(case, material)? {
+            return Ok(undecided(&verdict, vec![reason]));
+        }
+    }
+    Ok(verdict)
+}
+
+/// What the tests were told is asked where no runner is. Another answer there, and the test's own to a test that does
+/// nothing else, is a matter for a human.
+fn answers_tests_only(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<Reason>> {
+    for program in outside::programs(material) {
+        if let Some(number) = differing(case, material, &program)?.first() {
+            let alone = program.with_only(*number);
+            if !differing(case, material, &alone)?.is_empty() {
+                let sentence = format!(
+                    "{} holds in a test, and not where the same lines are a program: the code looks at who is asking",
+                    alone.test(0)
+                );
+                return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).place(Some(&program.file), None)));
+            }
+        }
+    }
+    let asked = outside::asked(material);
+    let Some(first) = contradicted(case, material, &asked)? else { return Ok(None) };
+    // Calls before it may have left something behind.
+    if contradicted(case, material, std::slice::from_ref(&first))?.is_none() {
+        return Ok(None);
+    }
+    let report = case.report(first.bare.clone())?;
+    let holds = report.outcome == Outcome::Passed && !report.tests.is_empty();
+    Ok(holds.then(|| {
+        let call = first.example.shown();
+        let sentence = format!(
+            "{call} gives another value where no test runner is, and the expected one to a test: the code looks at who \
+             is asking, or decides itself what its answers are equal to"
+        );
+        let place = first.example.call.rsplit_once(':').map(|(file, _)| file.to_owned());
+        Reason::new(Code::GreenSuspicious, sentence).place(place.as_deref(), None)
+    }))
+}
+
+/// The bodies of tests that hold in a test and not in a program.
+fn differing(case: &Case<'_>, material: &Material<'_>, program: &outside::Program) -> Asked<Vec<usize>> {
+    Ok(match case.observe(program.experiment(outside::unseen(material)))? {
+        Observation::Ran { report, log } => program.contradicted(report, log),
+        Observation::Said(_) | Observation::Nothing => Vec::new(),
+    })
+}
+
+/// The first call that gives another answer where there are neither tests nor a runner.
+fn contradicted(case: &Case<'_>, material: &Material<'_>, asked: &[Outside]) -> Asked<Option<Outside>> {
+    let all: Vec<_> = asked.iter().map(|one| one.example.clone()).collect();
+    let mut said = String::new();
+    for experiment in examples::asked_apart(&all, &outside::unseen(material)) {
+        said.push_str(case.observe(experiment)?.log());
+    }
+    Ok(examples::contradicted(&all, &said).first().and_then(|index| asked.get(*index)).cloned())
+}

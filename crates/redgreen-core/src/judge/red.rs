@@ -1,0 +1,24 @@
+//! RED: a new test fails, for the want of what it asks for, and nothing else broke.
+
+use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate, undecided};
+use crate::experiment::{self, experiments};
+use crate::verdict::Decision;
+
+pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
+    let mut known = base.report.clone();
+    let mut tried = try_candidate(case, base, &mut known, &[])?;
+    if tried.verdict.decision == Decision::Accepted {
+        let targets = tried.verdict.targets.clone();
+        let material = case.material(&tried.after, &targets);
+        let wrong = experiment::wrong_reasons(&material);
+        let doubts = experiment::doubts(&material);
+        if !wrong.is_empty() {
+            tried.verdict = and_refused(tried.verdict, wrong);
+        } else if !doubts.is_empty() {
+            tried.verdict = undecided(&tried.verdict, doubts);
+        } else {
+            control(case, &material, &experiments(&material, case.faults_max), &mut tried.verdict)?;
+        }
+    }
+    Ok(ruling(&known, tried))
+}

@@ -1,0 +1,100 @@
+//! REFACTOR: the form changed, and neither what the code does nor what the tests ask for.
+
+use super::{Asked, Base, Case, Ruling, Tried, and_refused, ruling, try_candidate, undecided};
+use crate::experiment::reworked::{Reworked, comparisons, is_silent, old_tests, reworked};
+use crate::experiment::{self, Experiment, Material, Observation, Tree, behaviour, recital};
+use crate::report::{Outcome, Report};
+use crate::verdict::{Code, Decision, Reason, Verdict};
+
+pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
+    if case.change.paths.is_empty() {
+        let verdict = case.rule(&base.report, &base.report, &[]);
+        return Ok(Ruling { verdict, report: base.report.clone(), shown: base.report.clone() });
+    }
+    let reworked = reworked(&case.material(&base.report, &base.targets));
+    let mut known = reworked.without(&base.report);
+    let mut tried: Tried = try_candidate(case, base, &mut known, &[])?;
+    if tried.verdict.decision == Decision::Accepted {
+        let material = case.material(&tried.after, &[]);
+        super::withheld::try_examples(case, &material, &mut tried.verdict)?;
+        if tried.verdict.decision == Decision::Accepted {
+            tried.verdict = compare(case, &material, &reworked, tried.verdict)?;
+        }
+    }
+    Ok(ruling(&known, tried))
+}
+
+/// The tests notice what they noticed before, and the code answers as it did.
+fn compare(case: &Case<'_>, material: &Material<'_>, reworked: &Reworked, mut verdict: Verdict) -> Asked<Verdict> {
+    if reworked.is_proof_needed() {
+        let reasons = notice_less(case, material, reworked, &mut verdict)?;
+        if !reasons.is_empty() {
+            return Ok(and_refused(verdict, reasons));
+        }
+        let doubts = reworked.doubts();
+        if !doubts.is_empty() {
+            return Ok(undecided(&verdict, doubts));
+        }
+    }
+    let mut reasons = experiment::hidden_from_coverage(material);
+    reasons.extend(experiment::new_features(material));
+    if reasons.is_empty() {
+        reasons = answers_otherwise(case, material, &mut verdict)?;
+    }
+    if !reasons.is_empty() {
+        return Ok(and_refused(verdict, reasons));
+    }
+    let removals = reworked.removals();
+    Ok(if removals.is_empty() { verdict } else { undecided(&verdict, removals) })
+}
+
+/// Calls that give another answer than on the tree before.
+fn answers_otherwise(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Vec<Reason>> {
+    let mut pairs: Vec<(Experiment, fn(&str) -> behaviour::Said)> = Vec::new();
+    pairs.extend(behaviour::ask(material).map(|ask| (ask.experiment(), behaviour::said as fn(&str) -> _)));
+    pairs.extend(recital::recitals(material).into_iter().map(|one| (one, recital::said as fn(&str) -> _)));
+    for (now, read) in pairs {
+        let before = read(case.observe(Experiment { tree: Tree::Base, ..now.clone() })?.log());
+        let now = read(case.observe(now)?.log());
+        let different = behaviour::differences(&before, &now);
+        if !different.is_empty() {
+            return Ok(different);
+        }
+        if !before.answers.is_empty() {
+            verdict.notes.push(format!("{} calls answer as before", before.answers.len()));
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Faults are put into the code: whatever the old tests notice, the new ones have to notice.
+fn notice_less(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    reworked: &Reworked,
+    verdict: &mut Verdict,
+) -> Asked<Vec<Reason>> {
+    let comparisons = comparisons(material, reworked);
+    let vanished = |sentence: &str| Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
+    if comparisons.is_empty() {
+        return vanished("tests are gone, and so is what they tested");
+    }
+    let (old, known) = (case.report(old_tests(material, reworked))?, material.after);
+    let ran = |report: &Report| report.tests.iter().any(|test| !test.status.is_idle());
+    if old.outcome != Outcome::Passed && !(ran(&old) && is_silent(&old, known)) {
+        return vanished("tests were changed together with what they test; nothing shows that both mean the same");
+    }
+    let mut tried = 0;
+    for comparison in &comparisons {
+        let Observation::Ran { report: new, .. } = case.observe(comparison.new.clone())? else { continue };
+        tried += 1;
+        if is_silent(new, known) {
+            let old = case.report(comparison.old.clone())?;
+            if let Some(reason) = comparison.weigh(&old, new, known) {
+                return Ok(vec![reason]);
+            }
+        }
+    }
+    verdict.notes.push(format!("the reworked tests notice what the old ones did, in {tried} faults"));
+    Ok(Vec::new())
+}

@@ -1,0 +1,179 @@
+//! Experiments, performed in the clean room. Nothing is ruled on here.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use redgreen_core::experiment::{Driver, Experiment, Interpreter, Observation, Question, Tree, Way};
+use redgreen_core::framework::invoke::Selection;
+use redgreen_core::report::{Outcome, Report};
+use redgreen_core::syntax::INERT_LOG;
+
+use super::Charge;
+use super::court::Court;
+use crate::process::{Limits, Output, Program};
+use crate::room::{Options, Request};
+use crate::sandbox::Network;
+
+/// What an experiment with a fault in the code may take beyond twice the usual time: one may well make a loop endless,
+/// and that is noticed, too.
+const FAULT_GRACE: Duration = Duration::from_millis(500);
+/// Beyond what the tests take twice, where code is built before it is called.
+const BUILD_WALL: Duration = Duration::from_secs(60);
+const DRIVER_WALL: Duration = Duration::from_secs(10);
+const OUTPUT_BYTES_MAX: usize = 8 << 20;
+/// What the program of [`Way::Program`] is called.
+const PROGRAM: &str = "redgreen_bare";
+
+/// What experiments of one trial have in common.
+#[derive(Clone)]
+pub(super) struct Conditions<'a> {
+    pub(super) charge: &'a Charge<'a>,
+    /// How the candidate is laid out, its tests as they were frozen.
+    pub(super) frozen: Options,
+    /// For the whole suite.
+    pub(super) timeout: Duration,
+    /// What the whole suite usually takes.
+    pub(super) usual: Duration,
+}
+
+/// A candidate may take so many times as long as the tree before it, whatever the limit: a slow suite is nobody's fault.
+const SLOWER_MAX: u32 = 3;
+
+impl Conditions<'_> {
+    /// What a run of the whole suite took is known.
+    pub(super) fn expect(&mut self, report: &Report) {
+        if report.outcome != Outcome::TimedOut {
+            self.usual = Duration::from_millis(report.wall_ms);
+            self.timeout = self.charge.timeout.max(self.usual * SLOWER_MAX);
+        }
+    }
+
+    fn timeout(&self, question: Question) -> Duration {
+        match question {
+            Question::Suite
+            | Question::Again
+            | Question::Recording
+            | Question::Inert
+            | Question::Empty
+            | Question::OldCode
+            | Question::Impossible => self.timeout,
+            Question::Mutant | Question::Reworked => (self.usual * 2 + FAULT_GRACE).min(self.timeout),
+            Question::Calls | Question::Withheld => self.usual * 2 + BUILD_WALL,
+        }
+    }
+}
+
+impl Court<'_> {
+    /// Lays the experiment's files over its tree, and does what it says.
+    pub(super) fn perform(&mut self, conditions: &Conditions<'_>, experiment: &Experiment) -> Result<Observation> {
+        self.lay_out(conditions, experiment, &experiment.removed)?;
+        self.timeout = conditions.timeout(experiment.question);
+        match &experiment.way {
+            Way::Tests(selection) => self.run_tests(experiment, selection),
+            Way::Driver { driver, question } => self.ask(*driver, question),
+            Way::Program { selection, folder, apart } => {
+                let ran = self.build_program(experiment, selection)?;
+                let Some((report, built)) = ran else { return Ok(Observation::Nothing) };
+                self.lay_out(conditions, &Experiment { edits: Vec::new(), ..experiment.clone() }, apart)?;
+                let place = self.room.scratch().join("program");
+                fs::copy(&built, &place).context("copy a program")?;
+                // Where cargo starts tests.
+                let home = self.room.folder().join(folder);
+                let output = self.start(&self.room.program(place).cwd(&home))?;
+                Ok(Observation::Ran { report: Box::new(report), log: output.stdout_text() })
+            }
+        }
+    }
+
+    fn lay_out(&mut self, conditions: &Conditions<'_>, experiment: &Experiment, removed: &[String]) -> Result<()> {
+        let mut options = conditions.frozen.clone();
+        options.removed.extend(removed.iter().map(PathBuf::from));
+        self.enter(experiment.tree, conditions.charge, &options)?;
+        for (path, text) in &experiment.edits {
+            let place = self.room.folder().join(path);
+            let act = || format!("lay {path} into the room");
+            fs::create_dir_all(place.parent().unwrap_or(self.room.folder())).with_context(act)?;
+            fs::write(&place, text).with_context(act)?;
+        }
+        Ok(())
+    }
+
+    fn run_tests(&mut self, experiment: &Experiment, selection: &Selection) -> Result<Observation> {
+        let log = self.room.scratch().join("calls");
+        fs::write(&log, "").context("make a list of calls")?;
+        let mut variables = vec![(INERT_LOG.into(), log.clone().into())];
+        variables.extend(experiment.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
+        let report = self.run(selection, &variables)?;
+        let calls = fs::read(&log).context("read the list of calls")?;
+        Ok(Observation::Ran { report: Box::new(report), log: String::from_utf8_lossy(&calls).into_owned() })
+    }
+
+    /// The report of the tests, and the program that was built with them; nothing where it cannot be built.
+    fn build_program(&mut self, experiment: &Experiment, selection: &Selection) -> Result<Option<(Report, PathBuf)>> {
+        let Some(built) = self.room.build().map(|folder| folder.join("debug/examples").join(PROGRAM)) else {
+            return Ok(None);
+        };
+        // What an older verdict built would be run in its place.
+        match fs::remove_file(&built) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).context("remove an old program"),
+            Ok(()) | Err(_) => {}
+        }
+        let ran = self.run_tests(experiment, selection)?;
+        let report = ran.report().cloned().filter(|_| built.is_file());
+        Ok(report.map(|report| (report, built)))
+    }
+
+    /// What a driver says; nothing where its interpreter is not here.
+    fn ask(&mut self, driver: Driver, question: &str) -> Result<Observation> {
+        let interpreter = match driver.interpreter {
+            Interpreter::Python => self.python(),
+            Interpreter::Node => self.room.tool("node"),
+        };
+        let Some(interpreter) = interpreter else { return Ok(Observation::Nothing) };
+        let file = self.room.scratch().join(driver.file);
+        fs::write(&file, driver.source).context("write the driver")?;
+        let program = self.room.program(interpreter).arg(&file).stdin(question.to_owned());
+        // The order of a set is nobody's behaviour.
+        let program = program.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0");
+        let said = self.start(&self.given(program))?.stdout_text();
+        Ok(Observation::Said(format!("{}\n", self.redacted(&said))))
+    }
+
+    fn start(&mut self, program: &Program) -> Result<Output> {
+        let limits = Limits { wall: DRIVER_WALL, output_bytes_max: OUTPUT_BYTES_MAX };
+        let request = Request { network: Network::Loopback, outlet: None, extra: &[], limits, stop: self.ground.stop };
+        let started = Instant::now();
+        let output = self.room.run(&self.sandbox, program, &request)?.output;
+        self.running += started.elapsed();
+        Ok(output)
+    }
+
+    /// The interpreter that the tests use.
+    fn python(&self) -> Option<PathBuf> {
+        let inside = [".venv/bin/python", "venv/bin/python"].map(|path| self.room.folder().join(path));
+        let inside = inside.into_iter().find(|path| self.room.really(path).exists());
+        let active = self.ground.environment.virtual_env.as_ref().map(|folder| folder.join("bin/python"));
+        inside.or(active.filter(|path| path.exists())).or_else(|| self.room.tool("python3"))
+    }
+
+    /// Makes the room that of the tree.
+    pub(super) fn enter(&mut self, tree: Tree, charge: &Charge<'_>, frozen: &Options) -> Result<()> {
+        let as_is = Options { base: Some(charge.base.to_owned()), ..Options::default() };
+        let (name, options) = match tree {
+            Tree::Base => (charge.base, Options::default()),
+            Tree::Earlier => (charge.earlier.unwrap_or(charge.base), Options::default()),
+            Tree::Head => (charge.head, frozen.clone()),
+            Tree::AsIs => (charge.head, as_is),
+        };
+        if let Some(builds) = &mut self.builds {
+            match tree {
+                Tree::Base | Tree::Earlier => builds.use_accepted()?,
+                Tree::Head | Tree::AsIs => builds.use_candidate(charge.before.is_none(), self.ground.stop)?,
+            }
+        }
+        self.room.change_to(self.ground.git, name, &options)
+    }
+}
