@@ -3,6 +3,7 @@
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED, turn};
 use super::terminal::on_a_terminal;
+use crate::runner::is_installed;
 
 const RUN: &str = "run --no-input --script @kata.toml \"an adder\"";
 
@@ -67,6 +68,45 @@ fn a_terminal_shows_how_many_tests_are_done() {
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("[========        ] 2/4 tests"), "{screen:?}");
     assert!(!left_on_screen(&screen).contains("/4 tests"), "{screen:?}");
+}
+
+/// Runners without a reporter of ours print a word for each test.
+#[test]
+fn fault_15_the_tests_of_cargo_and_go_are_counted_while_they_run() {
+    let rust = [
+        ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n"),
+        (".gitignore", "target/\nCargo.lock\n"),
+        ("src/lib.rs", ""),
+        (
+            "tests/slow.rs",
+            "fn wait(s: u64) { std::thread::sleep(std::time::Duration::from_secs(s)) }\n\
+             #[test]\nfn first() { wait(1) }\n#[test]\nfn second() { wait(5) }\n",
+        ),
+    ];
+    let go = [
+        ("go.mod", "module calc\n\ngo 1.18\n"),
+        (
+            "slow_test.go",
+            "package calc\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\n\
+             func TestFirst(t *testing.T) { time.Sleep(time.Second) }\n\n\
+             func TestSecond(t *testing.T) { time.Sleep(4 * time.Second) }\n",
+        ),
+    ];
+    for (program, files) in [("cargo", &rust[..]), ("go", &go[..])] {
+        if !is_installed(program) {
+            continue;
+        }
+        let story = Story::new();
+        std::fs::remove_file(story.root.join("pytest.ini")).unwrap();
+        for (name, text) in files {
+            story.file(name, text);
+        }
+        story.commit("slow tests");
+        let (code, screen) = on_a_terminal(&story, "--color never test", &[]);
+        assert_eq!(code, Some(0), "{screen}");
+        assert!(screen.contains(" · 1 test\r"), "{screen:?}");
+        assert!(!left_on_screen(&screen).contains(" · 1 test"), "{screen:?}");
+    }
 }
 
 #[test]
