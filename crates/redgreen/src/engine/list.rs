@@ -50,7 +50,7 @@ impl Engine<'_> {
         self.own_list(worktree).map(drop)
     }
 
-    /// Writes the list with the engine's own ticks; says what that put right.
+    /// Writes the list with the engine's own ticks; says what it changed for that.
     pub(super) fn own_list(&self, worktree: &Worktree) -> Result<Vec<String>> {
         let path = worktree.path.join(test_list::FILE);
         let text = read(&path)?;

@@ -149,7 +149,7 @@ impl Engine<'_> {
         Ok(Event::Turned { role, turn, tree, cost, took_ms, session, agent: who, human, notices, list })
     }
 
-    /// What the agent left, with the list as the engine has it; and what had to be put right in it.
+    /// What the agent left, with the list as the engine has it; and what was changed in it for that.
     fn snapshot_with_list(&self, worktree: &Worktree, role: Role) -> Result<(Snapshot, Vec<String>)> {
         let (git, head) = (&self.project.git, &self.state.progress.head.tree);
         if role == Role::TestList {
