@@ -215,6 +215,45 @@ fn fault_7_killed_before_and_after_each_effect_a_persons_files_stay() {
     assert_eq!(seen(&story, &worktree).1, files);
 }
 
+/// The engine owns the boxes, and says what it changes at the end of a turn; until then the file is the person's.
+#[test]
+fn fault_7_a_persons_list_is_theirs_until_their_turn_is_over() {
+    let story = Story::new();
+    let person = Person::starts(&story, RUN);
+    let (_, worktree) = person.is_asked();
+    let list = worktree.join("test-list.md");
+    fs::write(&list, "- [x] adds\n\nand a thought\n").unwrap();
+    let before = seen(&story, &worktree);
+    person.does("INT");
+    person.ends();
+    let person = Person::starts(&story, "resume");
+    person.is_asked();
+    assert_eq!(seen(&story, &worktree), before, "planning, after resume");
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.contains("unticked \"adds\"") && screen.contains("RED: "), "{screen}");
+
+    // An idea in the middle of RED waits for the next planning.
+    fs::write(worktree.join("test_calc.py"), TEST).unwrap();
+    let ideas = "- [ ] adds\n- [ ] an idea of mine\n";
+    fs::write(&list, ideas).unwrap();
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.contains("test-list.md stays as you changed it") && screen.contains("GREEN: "), "{screen}");
+    assert_eq!(fs::read_to_string(&list).unwrap(), ideas);
+    assert!(!story.git(&format!("show {}:test-list.md", story.branch())).contains("idea"), "not judged, not committed");
+    fs::write(worktree.join("calc.py"), "def add(a, b):\n    return a + b\n").unwrap();
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.contains("REFACTOR: "), "{screen}");
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.rsplit("REFACTOR: ").next().unwrap().contains("PLAN: "), "{screen}");
+    assert_eq!(fs::read_to_string(&list).unwrap(), "- [x] adds\n- [ ] an idea of mine\n");
+    person.does("INT");
+    person.ends();
+}
+
 #[test]
 fn fault_7_killed_while_they_are_judged_a_person_keeps_what_they_typed_meanwhile() {
     let story = Story::new();
