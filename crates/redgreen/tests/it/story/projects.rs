@@ -11,7 +11,7 @@ use std::{fs, thread};
 use serde_json::Value;
 
 use super::{Said, Story};
-use crate::runner::{is_installed, versions};
+use crate::runner::{is_installed, node_modules, versions};
 
 const SECRET: &str = "postgres://ada:pa55word@localhost/shop";
 
@@ -67,7 +67,11 @@ fn agree(story: &Story, passed: usize) {
 
 /// An installed version of a runner, linked into the story; `None`, and said so, where it is not there.
 fn with_version(version: &str) -> Option<Story> {
-    let modules = versions().join(version).join("node_modules");
+    let modules = match version {
+        // The one that all other tests use.
+        "vitest-3" => node_modules(),
+        _ => versions().join(version).join("node_modules"),
+    };
     if !is_installed("node") || !modules.is_dir() {
         #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
         {
@@ -105,6 +109,13 @@ fn fault_10_vitest_1_is_understood() {
 #[test]
 fn fault_10_vitest_2_is_understood() {
     typescript("vitest-2");
+}
+
+#[test]
+fn fault_10_vitest_3_is_understood() {
+    let manifest = fs::read_to_string(node_modules().join("vitest/package.json")).unwrap_or_default();
+    assert!(manifest.is_empty() || manifest.contains("\"version\": \"3."), "{manifest}");
+    typescript("vitest-3");
 }
 
 #[test]

@@ -44,6 +44,27 @@ fn undo_takes_the_last_approve_back_and_keeps_every_change_of_yours() {
 }
 
 #[test]
+fn undo_takes_a_squash_back_too() {
+    let story = Story::new();
+    let before = story.git("rev-parse main");
+    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml an adder").exits(3);
+    story.redgreen("approve --squash").exits(0).says("redgreen undo");
+    assert_eq!(story.git("rev-parse main^"), before);
+    story.redgreen("salvage").exits(0).says("the commits that `approve --squash` made one commit of");
+    story.redgreen("undo").exits(0).says("undone: main is as it was");
+    assert_eq!((story.git("rev-parse main"), story.git("status --porcelain")), (before.clone(), String::new()));
+    assert!(!story.root.join("calc.py").exists());
+    story.redgreen("status").exits(0).says("waiting for a human");
+    // However it was merged first, it can be merged otherwise now.
+    story.redgreen("approve").exits(0).says("merged");
+    assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2);
+    story.redgreen("undo").exits(0);
+    story.redgreen("approve --squash").exits(0).says("merged");
+    assert_eq!(story.git("rev-parse main^"), before);
+}
+
+#[test]
 fn undo_does_nothing_where_it_is_not_safe() {
     let story = merged();
     let merge = story.git("rev-parse main");
