@@ -75,13 +75,18 @@ fn what_is_wrong_comes_with_the_fix() {
 fn what_only_running_can_show_is_shown() {
     let story = Story::new();
     story.file("test_a.py", "import time\ndef test_hangs():\n    time.sleep(600)\n");
-    story.file(
-        "redgreen.toml",
-        "[timeout]\nred = 4\n[agent]\nscript = \"nowhere.toml\"\n[lint]\ncommands = [\"nolint --all\"]\n",
-    );
-    let said = story.redgreen("doctor").exits(4).says("not done after 4 s").says("did not end: test_a.py::test_hangs");
-    let said = said.says("how  python -m pytest (timed out, ").says("timeout.red = 20 in redgreen.toml");
-    said.says("nolint is not there").says("fix  correct agent.script").says("3 problems to fix");
+    let names_the_test = |limit: &u32| {
+        let settings = format!(
+            "[timeout]\nred = {limit}\n[agent]\nscript = \"nowhere.toml\"\n[lint]\ncommands = [\"nolint --all\"]\n"
+        );
+        story.file("redgreen.toml", &settings);
+        let said = story.redgreen("doctor").exits(4).says(&format!("not done after {limit} s"));
+        let said = said.says("how  python -m pytest (timed out, ");
+        let said = said.says(&format!("timeout.red = {} in redgreen.toml", limit * 5));
+        let said = said.says("nolint is not there").says("fix  correct agent.script").says("3 problems to fix");
+        said.stdout.contains("did not end: test_a.py::test_hangs")
+    };
+    assert!(super::LIMITS.iter().any(names_the_test), "the test that hangs is never named");
 
     story.file("redgreen.toml", "").file("test_a.py", "import os\ndef test_exits():\n    os._exit(0)\n");
     story.redgreen("doctor").exits(4).says("did not come to its end").says("did not end: test_a.py::test_exits");
