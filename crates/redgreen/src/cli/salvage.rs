@@ -144,7 +144,7 @@ fn kept(why: &str) -> &str {
         "before-your-commits" => "what was under way when you added commits to the run's branch",
         "branch-moved" => "the commits that the run's branch was moved to while an agent worked",
         "left-behind" => "files in a worktree of a run that is not there any more",
-        "deleted" => "commits that no branch had any more",
+        "deleted" => "work of the run that no branch had any more",
         other => other,
     }
 }

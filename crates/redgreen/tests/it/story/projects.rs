@@ -310,6 +310,34 @@ fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is
 }
 
 #[test]
+fn fault_13_code_that_does_not_compile_is_told_with_its_line_by_doctor_and_run() {
+    let rust: &[(&str, &str)] = &[
+        ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n"),
+        ("src/lib.rs", "pub fn add() -> i32 {\n    \"three\"\n}\n"),
+        ("tests/calc.rs", "#[test]\nfn adds() {\n    assert_eq!(calc::add(), 3);\n}\n"),
+    ];
+    let go: &[(&str, &str)] = &[
+        ("go.mod", "module calc\n\ngo 1.18\n"),
+        ("calc.go", "package calc\n\nfunc Add() int { return \"three\" }\n"),
+        ("calc_test.go", "package calc\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) { Add() }\n"),
+    ];
+    let told = [("cargo", rust, "src/lib.rs:2: mismatched types"), ("go", go, "calc.go:3: cannot use \"three\"")];
+    for (program, files, line) in told.into_iter().filter(|(program, ..)| is_installed(program)) {
+        let story = Story::new();
+        fs::remove_file(story.root.join("pytest.ini")).unwrap();
+        for (name, text) in files {
+            story.file(name, text);
+        }
+        story.file(".gitignore", "target/\nCargo.lock\n").commit("code that does not compile");
+        story.script("idle.toml", IDLE);
+        let said = story.redgreen("run --script @idle.toml anything").exits(4).says("the tests do not load").says(line);
+        assert!(!said.stdout.contains("due to 1 previous error"), "{program}: {}", said.stdout);
+        nothing_is_made(&story);
+        story.redgreen("doctor").exits(4).says(line);
+    }
+}
+
+#[test]
 fn fault_13_a_command_that_fails_before_any_work_is_told_in_its_own_words() {
     let story = Story::new();
     story.file("Makefile", "check:\n\t@echo building\n\t@echo 'shop.c:3: error: no such column' >&2; exit 3\n");
