@@ -1,5 +1,5 @@
 //! `redgreen doctor`: whether a run could start here, proved by doing what a run does. Every check says what was run,
-//! what was seen and, where that is wrong, the command that puts it right.
+//! what was seen and, where that is wrong, the command that fixes it.
 
 mod room;
 mod suite;
@@ -39,7 +39,7 @@ pub struct Check {
     /// What was run or looked at.
     pub ran: String,
     pub saw: String,
-    /// The command that puts it right.
+    /// The command that fixes it.
     pub fix: Option<String>,
 }
 

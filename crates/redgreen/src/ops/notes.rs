@@ -81,7 +81,7 @@ pub fn readable(commit: &str, text: &str) -> Result<Note> {
     Note::parse(text).map_err(|why| damaged(format!("the note of commit {commit} cannot be used: {why}")))
 }
 
-/// Puts the notes right from the journals. What cannot be put right is moved aside, never thrown away.
+/// Repairs the notes from the journals. What cannot be repaired is moved aside, never thrown away.
 pub fn repair(project: &Project) -> Result<Repaired> {
     let notes = project.git.notes();
     let mut repaired = Repaired { version: 1, ..Repaired::default() };

@@ -144,7 +144,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         }
         Some(Outcome::AgentUnusable { .. }) => {
             return format!(
-                "put that right, or name another agent (--model, --agent, --script FILE), then: redgreen resume {id}"
+                "fix that, or name another agent (--model, --agent, --script FILE), then: redgreen resume {id}"
             );
         }
         Some(Outcome::Undecided { .. }) if is_contested(state) => {
@@ -161,7 +161,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
             return unblock::commands(state, trouble, id);
         }
         Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
-            return format!("put right what it says, then: redgreen resume {id}    (or: redgreen abort {id})");
+            return format!("fix the error above, then: redgreen resume {id}    (or: redgreen abort {id})");
         }
         Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. }) => {
             return format!("redgreen resume {id}    (or: redgreen abort {id})");
