@@ -264,7 +264,6 @@ impl Clone {
             .env("PATH", format!("{}/bin:{path}", python.display()))
             .env("VIRTUAL_ENV", python)
             .env("HOME", self.place("home"))
-            .env("REDGREEN_WORKTREES", self.place("home/worktrees"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("LC_ALL", "C.UTF-8")
@@ -285,7 +284,7 @@ impl Clone {
         // A verb that waits for ever is ended, and its exit code is 124.
         let mut command = self.program("timeout");
         // What reads without an end runs out of memory instead of the machine.
-        command.args([SECONDS_MAX, "sh", "-c", "ulimit -v 4000000; exec \"$@\"", "limited"]);
+        command.args(["--kill-after=10", SECONDS_MAX, "sh", "-c", "ulimit -v 4000000; exec \"$@\"", "limited"]);
         if let Some(user) = self.user {
             command.args(["setpriv", "--reuid", user, "--clear-groups"]);
         }
@@ -352,7 +351,6 @@ impl Clone {
 /// redgreen's own folders and refs, the objects they need, and its folders in the home.
 fn is_own(path: &Path) -> bool {
     const OWN: &[&str] = &[
-        "home/worktrees",
         "home/.cache",
         "home/.local",
         "repo/.git/redgreen",
