@@ -11,8 +11,11 @@ mod note;
 mod report;
 mod words;
 
+/// Reads any bytes; to panic, or to take long, is the fault that is looked for.
+pub(crate) type Input = fn(&[u8]);
+
 /// The targets by name. The folder of the same name in `fuzz/seeds` has what each begins with.
-pub(crate) const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub(crate) const TARGETS: &[(&str, Input)] = &[
     ("acp", acp::input),
     ("agent-output", agent_output::input),
     ("brief", brief::input),

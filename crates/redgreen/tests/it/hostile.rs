@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::story::Story;
+use crate::story::{Story, is_all};
 
 /// The run that the hostile notes and records are about.
 const RUN: &str = "20261115-224849-k3x9";
@@ -38,6 +38,8 @@ const READING: &[&str] = &[
     "report",
     "report --json",
     "salvage",
+    "salvage show k3x9",
+    "salvage diff k3x9",
     "config",
     "trust --show",
 ];
@@ -112,7 +114,9 @@ fn survives(make: impl FnOnce(&Clone), more: &[&str]) {
     let mut clone = Clone::new();
     make(&clone);
     clone.before = clone.everything();
-    for line in READING.iter().chain(more).chain(WRITING) {
+    // Verbs that take seconds run everywhere with `scripts/test --all`.
+    let slow: Vec<&str> = if is_all() { [LOOKING, RUNNING].concat() } else { Vec::new() };
+    for line in READING.iter().chain(more).chain(&slow).chain(WRITING) {
         clone.check(line);
     }
 }
