@@ -276,7 +276,9 @@ impl Sandbox {
             }
             Means::Landlock => Held {
                 by,
-                files: Grip::Loose("names of hidden files can be asked for, and modes and times be set"),
+                files: Grip::Loose(
+                    "/dev/shm is shared, names of hidden files can be asked for, modes and times be set",
+                ),
                 network: landlock_network(fence),
                 sockets: landlock_sockets(fence),
                 processes: Grip::Loose("found by search"),

@@ -132,6 +132,28 @@ pub struct Home {
     pub copy: Vec<String>,
 }
 
+impl Row {
+    /// What a project asks its user for with an agent of its own, hosts aside: what is run with which words, and what of the
+    /// user's it knows.
+    pub fn wishes(&self) -> Vec<(&'static str, String)> {
+        let words = [&self.new, &self.resume, &self.fork, &self.model, &self.fenced, &self.unfenced];
+        let words = words.into_iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect();
+        let set = self.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let of_home =
+            |home: &Home| home.link.iter().chain(&home.copy).map(|part| format!("{}/{part}", home.from)).collect();
+        let all: [(&'static str, Vec<String>); 7] = [
+            ("agent.custom", vec![self.command.line()]),
+            ("agent.custom words", words),
+            ("agent.custom.set", set),
+            ("agent.custom.env", self.env.clone()),
+            ("agent.custom.folders", self.folders.clone()),
+            ("agent.custom.files", self.files.clone()),
+            ("agent.custom.home", self.home.as_ref().map(of_home).unwrap_or_default()),
+        ];
+        all.into_iter().flat_map(|(key, values)| values.into_iter().map(move |value| (key, value))).collect()
+    }
+}
+
 fn yes() -> bool {
     true
 }

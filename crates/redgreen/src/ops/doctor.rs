@@ -130,7 +130,12 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
     let (works, agent) = surroundings::worker(start, environment, stop);
     checks.push(works);
     checks.push(surroundings::sandbox()?);
-    checks.push(surroundings::worktrees(&file, environment));
+    // A folder that only the project names is not tried before the user has agreed to it.
+    let place = match readable {
+        true => super::trust::worktree_root(&root, &file, environment),
+        false => config::worktree_root(&file, environment),
+    };
+    checks.push(surroundings::worktrees(place));
     let ready = checks.iter().all(|check| check.finding != Finding::Bad);
     Ok(Doctor { version: 1, ready, agent, checks })
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -102,6 +103,22 @@ fn an_agent_that_speaks_acp_has_files_and_terminals_in_the_worktree_and_nowhere_
     for word in ["68101", "68102", "68103", "68104"] {
         assert!(!runs(word), "sleep {word} still runs");
     }
+}
+
+/// Commands in a terminal go the same way out as the agent's own program.
+#[test]
+fn a_terminal_of_an_agent_that_speaks_acp_reaches_the_model_and_nothing_else() {
+    let (model, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port().to_string();
+    let story = story("acp terminal_network:PLAN", "")
+        .env("FAKE_BASE_URL", &format!("http://127.0.0.1:{}", port(&model)))
+        .env("FAKE_OTHER", &port(&other));
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+    develops(&story).says("no connection to evil.example:443");
+    let reached = fs::read_to_string(story.place("home/.fake/terminal-network")).unwrap();
+    assert_eq!(reached, r#"[true, false, "HTTP/1.1 403"]"#);
+    other.set_nonblocking(true).unwrap();
+    assert!(other.accept().is_err(), "somebody came");
 }
 
 #[test]
