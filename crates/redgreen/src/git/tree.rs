@@ -27,6 +27,8 @@ const TREE: &str = "tree";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listings {
     trees: Arc<Mutex<Vec<(String, Listing)>>>,
+    /// The last tree that was made with a file of another one, by what it was made of.
+    mixed: Arc<Mutex<Option<(String, Oid)>>>,
     pub(super) blobs: Blobs,
 }
 
@@ -98,6 +100,17 @@ impl Git {
 
     /// The tree with a file at its root as another tree has it, or without it where the other has none.
     pub fn with_file_of(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
+        let mut last = self.listed.mixed.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = format!("{tree} {other} {name}");
+        if let Some((_, known)) = last.as_ref().filter(|(known, _)| *known == parts) {
+            return Ok(known.clone());
+        }
+        let mixed = self.mix(tree, other, name)?;
+        *last = Some((parts, mixed.clone()));
+        Ok(mixed)
+    }
+
+    fn mix(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
         let (ours, theirs) = (self.listing(tree)?, self.listing(other)?);
         let wanted = theirs.root.iter().find(|entry| is_named(entry, name));
         if ours.root.iter().find(|entry| is_named(entry, name)) == wanted {
