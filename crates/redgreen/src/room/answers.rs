@@ -4,16 +4,14 @@
 //! Only what is known to answer by certain files is remembered: a program that is no stand-in, a proxy of rustup, a shim
 //! in the manner of pyenv. Whatever else there is (asdf, mise, a script of the user's) is asked every time.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
+
+use crate::sandbox::Stamp;
 
 /// So many answers are kept: a few tools, asked in the worktrees of a few runs.
 const ANSWERS_MAX: usize = 64;
-/// A file that was touched so shortly before the question may have been touched after it: clocks of file systems are coarse.
-const SETTLED: Duration = Duration::from_secs(1);
 /// What rustup and shims in the manner of pyenv read, in the folder they are asked in and in those above it.
 const CHOICES: &[&str] = &["rust-toolchain", "rust-toolchain.toml", ".python-version", ".node-version"];
 const RUSTUP_FOLDER: &str = "toolchains";
@@ -35,23 +33,6 @@ struct Answer {
     lines: Vec<PathBuf>,
     /// All that had a say in it.
     says: Vec<(PathBuf, Option<Stamp>)>,
-}
-
-/// A file as it was, and what it leads to if it is a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    own: Facts,
-    behind: Option<Facts>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Facts {
-    place: (u64, u64),
-    mode: u32,
-    size: u64,
-    modified: (i64, i64),
-    /// No program can set this one.
-    changed: (i64, i64),
 }
 
 /// The answer of before, if it would be the same now.
@@ -105,39 +86,10 @@ fn with_a_say(question: &Question, program: &Path) -> Option<Vec<PathBuf>> {
     Some(says)
 }
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let own = path.symlink_metadata().ok()?;
-        let behind = if own.is_symlink() { path.metadata().ok() } else { None };
-        Some(Self { own: Facts::of(&own), behind: behind.as_ref().map(Facts::of) })
-    }
-
-    /// Whether it was surely touched before that moment.
-    fn is_settled(self, moment: SystemTime) -> bool {
-        let settled = |facts: Facts| {
-            let (seconds, _) = facts.changed;
-            let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or_default() + 1);
-            changed + SETTLED <= moment
-        };
-        settled(self.own) && self.behind.is_none_or(settled)
-    }
-}
-
-impl Facts {
-    fn of(facts: &Metadata) -> Self {
-        Self {
-            place: (facts.dev(), facts.ino()),
-            mode: facts.mode(),
-            size: facts.size(),
-            modified: (facts.mtime(), facts.mtime_nsec()),
-            changed: (facts.ctime(), facts.ctime_nsec()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Duration;
 
     use super::*;
 
