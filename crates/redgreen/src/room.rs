@@ -3,6 +3,7 @@
 //!
 //! It acts and lists what it saw in `RoomFacts`; what that means is decided elsewhere.
 
+mod answers;
 mod compose;
 mod dependencies;
 mod editable;

@@ -190,13 +190,32 @@ fn moved(home: Option<&Path>, row: &Row, path: &str, folder: impl Fn(&str) -> Op
     elsewhere.map(|path| path.components().collect()).or_else(|| Some(home?.join(path)))
 }
 
+/// The table of agents as it is written.
+const ROWS: &str = include_str!("../../agents.toml");
+
+/// The names of the agents we know, in order. Every start of the program needs them, for its help, and nothing else of the
+/// table.
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = ROWS
+        .lines()
+        .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'))
+        .filter(|name| is_plain(name))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
 /// The agents we know, by name.
 pub fn table() -> Result<&'static BTreeMap<String, Row>> {
     static TABLE: OnceLock<BTreeMap<String, Row>> = OnceLock::new();
     if let Some(known) = TABLE.get() {
         return Ok(known);
     }
-    let rows = toml::from_str(include_str!("../../agents.toml")).context("read our own table of agents")?;
+    let rows = toml::from_str(ROWS).context("read our own table of agents")?;
     Ok(TABLE.get_or_init(|| rows))
 }
 
@@ -235,6 +254,11 @@ mod tests {
     use redgreen_core::egress::Entry;
 
     use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_table() {
+        assert_eq!(names(), table().unwrap().keys().collect::<Vec<_>>());
+    }
 
     #[test]
     fn every_row_of_the_table_can_be_used() {
