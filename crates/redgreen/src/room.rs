@@ -81,15 +81,6 @@ pub struct Surroundings {
     pub editable: Vec<PathBuf>,
 }
 
-/// Who has ever written to a folder of build output.
-#[derive(Clone, Copy, Debug)]
-pub enum Trust<'a> {
-    /// Only trees that were accepted.
-    Accepted,
-    /// This candidate, whose build scripts and tests could leave anything in it.
-    Candidate(&'a str),
-}
-
 /// What was seen while a room was made and used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomFacts {
@@ -231,11 +222,6 @@ impl Room {
         // Components, for a path that ends with a slash is another one to Python.
         let inside = self.surroundings.editable.iter().map(|below| self.folder().join(below).components().collect());
         inside.collect()
-    }
-
-    /// Has build output go elsewhere from now on.
-    pub fn build_in(&mut self, folder: &Path) {
-        self.surroundings.build = Some(folder.to_owned());
     }
 
     /// What a program in the room knows, and all it knows.
@@ -395,14 +381,9 @@ pub struct Request<'a> {
     pub stop: &'a Stop,
 }
 
-/// The folder for build output that nobody less trusted ever wrote to. One toolchain, one room and one level of trust
-/// have one folder, so that what is in it can be used again.
-pub fn build_folder(root: &Path, room: &Path, trust: Trust<'_>, tools: &Tools) -> PathBuf {
+/// The folder for build output of one toolchain and one room: what is in it can be used again.
+pub fn build_folder(root: &Path, room: &Path, tools: &Tools) -> PathBuf {
     let mut hash = Sha256::new();
-    match trust {
-        Trust::Accepted => hash.update("accepted"),
-        Trust::Candidate(tree) => hash.update(format!("candidate {tree}")),
-    }
     hash.update(room.as_os_str().as_bytes());
     for tool in &tools.found {
         hash.update(tool.path.as_os_str().as_bytes());

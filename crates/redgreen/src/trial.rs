@@ -1,6 +1,7 @@
 //! A trial: a candidate is run in the clean room, the mind rules on what was seen, and where it would accept, the suite
 //! itself is tried with the mind's controls. The one way to a verdict: for the run, for `redgreen judge`, for everybody.
 
+mod builds;
 mod change;
 mod controls;
 mod court;
@@ -211,7 +212,7 @@ impl<'a> Court<'a> {
         let known = reworked.without(&before);
         let extra = change::extra_tests(charge.phase, &change);
         let options = change::frozen(charge.phase, charge.base, &change);
-        self.take_build(charge)?;
+        self.begin_candidate(charge)?;
         self.enter(Tree::Head, charge, &options)?;
         let guess = match reasons.is_empty() {
             true => self.guess(&reading.material(&change, &before, &targets)),

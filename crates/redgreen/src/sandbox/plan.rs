@@ -89,7 +89,26 @@ pub(super) fn plan(fence: &Fence) -> Result<Plan> {
     places.dedup();
     let bare = places.iter().any(|place| place.path == Path::new("/") && place.kind == Kind::Empty);
     places.retain(|place| place.path != Path::new("/"));
-    Ok(Plan { bare, places, proxy })
+    Ok(Plan { bare, places: without_repetition(places), proxy })
+}
+
+/// Leaves out what the place around it shows anyway: each one is a mount for every program that is started.
+fn without_repetition(places: Vec<Place>) -> Vec<Place> {
+    let mut kept: Vec<Place> = Vec::new();
+    for place in places {
+        let around = kept.iter().rev().find(|outer| place.path.starts_with(&outer.path));
+        if !place.is_as_it_is() || !around.is_some_and(Place::is_as_it_is) {
+            kept.push(place);
+        }
+    }
+    kept
+}
+
+impl Place {
+    /// Shows what is in this very place.
+    fn is_as_it_is(&self) -> bool {
+        matches!(&self.kind, Kind::Show { from } if *from == self.path)
+    }
 }
 
 impl Plan {
@@ -166,6 +185,28 @@ mod tests {
             Place { path: inner, kind: Kind::Write },
         ];
         assert_eq!(ours, expected.iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nothing_is_shown_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["tools/bin", "tools/secret/seen", "tools/work/lib"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("tools/bin/program"), "").unwrap();
+        let fence = Fence {
+            shown: ["tools", "tools/bin", "tools/bin/program", "tools/secret/seen", "tools/work/lib"]
+                .map(|path| root.join(path))
+                .to_vec(),
+            hidden: vec![root.join("tools/secret")],
+            writable: vec![root.join("tools/work")],
+            ..Fence::default()
+        };
+        let places = plan(&fence).unwrap().places;
+        let ours: Vec<_> = places.iter().filter_map(|place| place.path.strip_prefix(&root).ok()).collect();
+        let expected = ["tools", "tools/secret", "tools/work", "tools/secret/seen", "tools/work/lib"];
+        assert_eq!(ours, expected.map(Path::new));
     }
 
     #[test]

@@ -14,20 +14,17 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge;
 use redgreen_core::report::{Report, Status, redact};
 
+use super::builds::Builds;
 use super::environment::{self, Seen};
 use super::{Charge, Ground};
 use crate::config::{self, Provided};
-use crate::process::{Limits, Program, Stop};
-use crate::room::{GO_CACHE, Options, Room, Surroundings, Trust, build_folder};
+use crate::process::{Program, Stop};
+use crate::room::{Options, Room, Surroundings};
 use crate::runner::{Place, Settings, Suite};
 use crate::sandbox::Sandbox;
 
 /// How often a test that broke is tried again before it is blamed.
 const FLAKE_TRIES: usize = 5;
-/// Tools whose build output is kept, and the folders in which it shows that there is some.
-const COMPILERS: &[&str] = &["cargo", "go"];
-const BUILT: &[&str] = &["debug", GO_CACHE];
-const COPY_WALL: Duration = Duration::from_secs(300);
 /// Frameworks whose tests are run as they are written: a second room costs next to nothing.
 const NOTHING_TO_BUILD: &[&str] =
     &["pytest", "unittest", "vitest", "jest", "mocha", "node", "phpunit", "rspec", "minitest", "bats"];
@@ -41,8 +38,7 @@ pub(super) struct Court<'a> {
     pub(super) room: Room,
     pub(super) suite: Suite,
     pub(super) timeout: Duration,
-    /// Build output of accepted trees, and of this candidate.
-    pub(super) builds: Option<(PathBuf, PathBuf)>,
+    pub(super) builds: Option<Builds>,
     pub(super) surroundings: Seen,
     pub(super) running: Duration,
     /// What the room stands in, for another room of the same trial.
@@ -103,13 +99,9 @@ impl<'a> Court<'a> {
         let (sandbox, found) = (sandbox?, found?);
         let surroundings = found.seen;
         let around = found.surroundings;
-        let builds = COMPILERS.iter().any(|name| around.tools.get(name).is_some()).then(|| {
-            let root = ground.workshop.join("builds");
-            let folder = |trust| build_folder(&root, &place, trust, &around.tools);
-            (folder(Trust::Accepted), folder(Trust::Candidate(head)))
-        });
+        let builds = Builds::open(&ground.workshop.join("builds"), &place, &around.tools)?;
         let options = Options { base: Some(base.to_owned()), ..Options::default() };
-        let built = Surroundings { build: builds.as_ref().map(|(accepted, _)| accepted.clone()), ..around.clone() };
+        let built = Surroundings { build: builds.as_ref().map(|builds| builds.place().to_owned()), ..around.clone() };
         let mut room = Room::materialise(ground.git, head, &place, &options, built)?;
         let suite = match ground.suite(room.folder()) {
             Ok(suite) => suite,
@@ -177,24 +169,21 @@ impl<'a> Court<'a> {
             Tree::Base => (charge.base, Options::default()),
             Tree::Head => (charge.head, Options { base: Some(charge.base.to_owned()), ..options.clone() }),
         };
-        if let Some((accepted, candidate)) = &self.builds {
-            self.room.build_in(if tree == Tree::Base { accepted } else { candidate });
+        if let Some(builds) = &mut self.builds {
+            match tree {
+                Tree::Base => builds.use_accepted()?,
+                Tree::Head => builds.use_candidate()?,
+            }
         }
         self.room.change_to(self.ground.git, name, &options)
     }
 
-    /// The candidate builds upon what accepted trees have built, and writes to none of it.
-    pub(super) fn take_build(&self, charge: &Charge<'_>) -> Result<()> {
-        let Some((accepted, candidate)) = &self.builds else { return Ok(()) };
-        crate::git::remove_folder(candidate).with_context(|| format!("clear {}", candidate.display()))?;
-        let is_built = || BUILT.iter().any(|folder| accepted.join(folder).is_dir());
-        if !accepted.is_dir() || charge.before.is_some() && !is_built() {
-            return fs::create_dir_all(candidate).with_context(|| format!("create {}", candidate.display()));
+    /// From here on the candidate is built.
+    pub(super) fn begin_candidate(&mut self, charge: &Charge<'_>) -> Result<()> {
+        match &mut self.builds {
+            Some(builds) => builds.begin_candidate(charge.before.is_none(), self.ground.stop),
+            None => Ok(()),
         }
-        let limits = Limits { wall: COPY_WALL, output_bytes_max: 4 << 10 };
-        let copy = Program::new("cp").args(["-a", "--reflink=auto"]).args([accepted, candidate]);
-        copy.output(limits, self.ground.stop).context("copy build output")?;
-        Ok(())
     }
 
     pub(super) fn run(&mut self, selection: &Selection, variables: &[(OsString, OsString)]) -> Result<Report> {
@@ -250,8 +239,8 @@ impl<'a> Court<'a> {
     }
 
     pub(super) fn close(self) -> Result<()> {
-        if let Some((_, candidate)) = &self.builds {
-            crate::git::remove_folder(candidate).with_context(|| format!("clear {}", candidate.display()))?;
+        if let Some(builds) = self.builds {
+            builds.close()?;
         }
         self.room.remove()
     }

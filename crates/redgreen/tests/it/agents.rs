@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use redgreen::sandbox::Means;
 
 use crate::sandbox::alone;
-use crate::story::{Said, Story, is_fast};
+use crate::skip::skipped;
+use crate::story::{Said, Story};
 
 const MODEL: &str = include_str!("agents/model.py");
 const CODEX: &str = "model = \"mock-model\"\nmodel_provider = \"mock\"\n[model_providers.mock]\nname = \"mock\"\n\
@@ -32,11 +33,6 @@ fn all() -> bool {
     std::env::var_os("REDGREEN_TEST_AGENTS_ALL").is_some()
 }
 
-#[expect(clippy::print_stderr, reason = "whoever reads the tests' output learns what was left out")]
-fn skipped(agent: &str, why: &str) {
-    eprintln!("SKIPPED: {agent}: {why}");
-}
-
 /// A cycle with this agent, from the plan to the refactoring.
 #[track_caller]
 fn develops(agent: &str, program: &str) {
@@ -47,12 +43,12 @@ fn develops(agent: &str, program: &str) {
 #[track_caller]
 fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story> {
     let Some(folder) = programs() else {
-        skipped(agent, "scripts/test --agents did not install it");
+        skipped(&format!("{agent}: scripts/test --agents did not install it"));
         return None;
     };
     let bins = [folder.join("node_modules/.bin"), folder.join("aider/bin")];
-    if is_fast() || !bins.iter().any(|bin| bin.join(program).exists()) {
-        skipped(agent, "its program is not installed, or only quick tests are wanted");
+    if !bins.iter().any(|bin| bin.join(program).exists()) {
+        skipped(&format!("{agent}: its program is not installed"));
         return None;
     }
     let story = Story::new();
@@ -119,14 +115,14 @@ fn fenced(agent: &str, program: &str, means: Means) {
                 story.fenced_by(means);
             }
         }
-        Err(error) => skipped(&format!("{agent} behind {}", means.as_str()), &format!("{error:#}")),
+        Err(error) => skipped(&format!("{agent} behind {}: {error:#}", means.as_str())),
     }
 }
 
 /// One that takes many seconds to start is tried when somebody asks for all of them.
 #[track_caller]
 fn slowly(agent: &str, program: &str) {
-    if all() { develops(agent, program) } else { skipped(agent, "it is tried by scripts/test --agents") }
+    if all() { develops(agent, program) } else { skipped(&format!("{agent}: it is tried by scripts/test --agents")) }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::runner::{is_installed, node_modules};
+use crate::skip::skipped;
 use crate::story::{Said, Story};
 
 /// So many features of each project run without `--include-ignored`.
@@ -94,7 +95,13 @@ fn is_judged_right(file: &str, feature: &str) {
     let modules = node_modules();
     let there = match language {
         "python" | "rust" => true,
-        "typescript" => is_installed("node") && modules.join(".bin/vitest").exists(),
+        "typescript" => {
+            let there = modules.join(".bin/vitest").exists();
+            if !there {
+                skipped("vitest is not installed by scripts/test");
+            }
+            there && is_installed("node")
+        }
         program => is_installed(program),
     };
     if !there {

@@ -16,7 +16,8 @@ use redgreen::process::{Limits, Program, Stop};
 use redgreen::sandbox::{Fence, Grip, Means, Network, OUTLET_PORT, Outlet, Sandbox};
 use redgreen_core::egress::{AllowList, Entry};
 
-use crate::sandbox::{each, say};
+use crate::sandbox::each;
+use crate::skip::skipped;
 use crate::story::Story;
 
 const LIMITS: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 1 << 20 };
@@ -122,7 +123,7 @@ fn folder() -> tempfile::TempDir {
 
 fn has_python() -> bool {
     Path::new(PYTHON).exists() || {
-        say("SKIPPED: no /usr/bin/python3");
+        skipped("no /usr/bin/python3");
         false
     }
 }
@@ -236,7 +237,7 @@ except OSError:
         assert!(outside.contains(&format!("REACHED {way}\n")), "{way} is there without a sandbox: {outside}");
     }
     for way in ["multipath", "ipv6", "ipv4-in-ipv6"].iter().filter(|way| !outside.contains(&format!("{way}\n"))) {
-        say(&format!("SKIPPED: {way}, which this machine does not have"));
+        skipped(&format!("this machine does not have {way}"));
     }
     assert!(udp.recv(&mut [0; 9]).is_ok(), "a datagram arrives without a sandbox");
     udp.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
@@ -364,7 +365,7 @@ fn a_proxy_of_the_users_is_on_the_way() {
     });
     let sandbox = Sandbox::probe(Path::new(env!("CARGO_BIN_EXE_redgreen")));
     if sandbox.outlet().is_none() {
-        return say("SKIPPED: nothing here keeps a program to a proxy");
+        return skipped("nothing here keeps a program to a proxy");
     }
     let upstream = Models::default().with_proxy(&format!("http://user:pass@127.0.0.1:{port}"));
     let place = Place::with(&sandbox, &["api.example.com".to_owned()], upstream);
@@ -394,7 +395,7 @@ except OSError:
     let port = server("the model");
     let sandbox = Sandbox::probe(Path::new(env!("CARGO_BIN_EXE_redgreen")));
     if sandbox.outlet().is_none() {
-        return say("SKIPPED: nothing here keeps a program to a proxy");
+        return skipped("nothing here keeps a program to a proxy");
     }
     let place = Place::new(&sandbox, &[format!("localhost:{port}")]);
     let started = Instant::now();

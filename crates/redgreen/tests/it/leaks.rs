@@ -13,8 +13,9 @@ use std::process::{Command, Stdio};
 use redgreen::sandbox::{Means, Sandbox};
 use serde_json::json;
 
-use crate::sandbox::{alone, say};
+use crate::sandbox::alone;
 use crate::server::{Seen, Server, Turn, Wire};
+use crate::skip::skipped;
 use crate::story::{Said, Story, adder, role, served};
 
 /// Where a secret is planted.
@@ -267,7 +268,7 @@ fn behind(means: Means) -> Option<Vec<OsString>> {
     if usual == means {
         return Some(Vec::new());
     }
-    alone(means).map_err(|error| say(&format!("SKIPPED: leaks behind {}: {error:#}", means.as_str()))).ok()
+    alone(means).map_err(|error| skipped(&format!("leaks behind {}: {error:#}", means.as_str()))).ok()
 }
 
 /// `redgreen run …` with words before it.
@@ -482,7 +483,7 @@ fn tests_in_the_clean_room_tell_no_secret_behind_any_fence() {
 #[test]
 fn an_ordinary_user_leaks_no_more_than_root() {
     if !rustix::process::getuid().is_root() {
-        return say("SKIPPED: leaks as another user: these tests run as an ordinary user already");
+        return skipped("leaks as another user: these tests run as an ordinary user already");
     }
     let id = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--inh-caps=-all"];
     let words: Vec<OsString> = id.into_iter().chain(["--bounding-set=-all"]).map(OsString::from).collect();
@@ -495,7 +496,7 @@ fn an_ordinary_user_leaks_no_more_than_root() {
     let own = |at: &At| OPEN_TO_LANDLOCK.contains(at);
     let story = Story::new();
     if run(&story, &words, &["--version"]).code != Some(0) {
-        return say("SKIPPED: leaks as an ordinary user: nobody else can start redgreen here");
+        return skipped("leaks as an ordinary user: nobody else can start redgreen here");
     }
     let mut python = story.command("setpriv");
     let python = python.args(words.iter().skip(1)).args(["python", "-c", "import pytest"]).status().unwrap();
@@ -504,7 +505,7 @@ fn an_ordinary_user_leaks_no_more_than_root() {
         built_in_sends_nothing("built-in, not root", &words, give, &own);
         tests_tell_nothing("tests, not root", &words, give, &own);
     } else {
-        say("SKIPPED: leaks of the built-in agent and of tests as an ordinary user: pytest is root's alone here");
+        skipped("leaks of the built-in agent and of tests as an ordinary user: pytest is root's alone here");
         // Without an interpreter that everybody may use, the tests are a command of the system's.
         let with_command = |story: &Story| {
             let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();

@@ -16,5 +16,6 @@ mod room;
 mod runner;
 mod sandbox;
 mod server;
+mod skip;
 mod story;
 mod tidy;

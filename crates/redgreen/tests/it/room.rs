@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use redgreen::process::{Limits, Stop};
 use redgreen::room::{
-    Dependencies, DependencyFolder, Dropped, Frozen, How, Options, Request, Room, Search, Surroundings, Tools, Trust,
-    Why, build_folder,
+    Dependencies, DependencyFolder, Dropped, Frozen, How, Options, Request, Room, Search, Surroundings, Tools, Why,
 };
 use redgreen::sandbox::{Means, Network, Sandbox};
 
@@ -277,18 +276,6 @@ fn a_toolchain_in_the_tree_is_not_obeyed() {
     let direct = room.run(sandbox, &room.program("cargo").arg("--version"), &request).unwrap().output;
     assert!(direct.stdout_text().starts_with("cargo 1."), "{}", direct.stderr_text());
     assert!(room.facts.tools.contains(&("cargo".to_owned(), cargo.path)));
-}
-
-#[test]
-fn build_output_is_never_shared_with_the_less_trusted() {
-    let root = Path::new("/cache");
-    let tools = Tools::default();
-    let folder = |room: &str, trust| build_folder(root, Path::new(room), trust, &tools);
-    let accepted = folder("/room", Trust::Accepted);
-    assert_eq!(accepted, folder("/room", Trust::Accepted));
-    assert_ne!(accepted, folder("/room", Trust::Candidate("a")));
-    assert_ne!(folder("/room", Trust::Candidate("b")), folder("/room", Trust::Candidate("a")));
-    assert_ne!(accepted, folder("/other", Trust::Accepted));
 }
 
 #[test]

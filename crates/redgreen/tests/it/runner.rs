@@ -23,6 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::skip::skipped;
 use redgreen::failure::{Code, Failure};
 use redgreen::process::Stop;
 use redgreen::runner::{Settings, detect};
@@ -125,20 +126,11 @@ fn path() -> Option<OsString> {
     std::env::var_os("PATH")
 }
 
-/// Whether slow tests are left out.
-#[expect(clippy::disallowed_methods, reason = "slow tests are left out on request")]
-fn is_fast() -> bool {
-    std::env::var_os("REDGREEN_TEST_FAST").is_some()
-}
-
 /// Whether a runner is on this machine; one that is not is named and its test left out.
 pub(crate) fn is_installed(program: &str) -> bool {
     let installed = std::env::split_paths(&path().unwrap_or_default()).any(|folder| folder.join(program).is_file());
     if !installed {
-        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-        {
-            eprintln!("SKIPPED: {program} is not on PATH");
-        }
+        skipped(&format!("{program} is not on PATH"));
     }
     installed
 }

@@ -7,6 +7,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::skip::skipped;
 use redgreen::process::{Limits, Program, Stop};
 use redgreen::sandbox::{Bound, Fence, Fenced, Grip, Means, Network, Sandbox};
 use redgreen_core::report::Exit;
@@ -115,7 +116,7 @@ pub(crate) fn each(means: &[Means], check: impl Fn(&Sandbox)) {
     for means in means {
         match sandbox(*means) {
             Ok(sandbox) => check(&sandbox),
-            Err(error) => say(&format!("SKIPPED: {}: {error:#}", means.as_str())),
+            Err(error) => skipped(&format!("{}: {error:#}", means.as_str())),
         }
     }
 }
@@ -202,7 +203,7 @@ fn held_a_loopback_of_its_own_can_be_used() {
     const ECHO: &str = "import socket; s = socket.create_server(('127.0.0.1', 0)); \
                         c = socket.create_connection(s.getsockname()); print('connected')";
     if !Path::new("/usr/bin/python3").exists() {
-        return say("SKIPPED: no /usr/bin/python3");
+        return skipped("no /usr/bin/python3");
     }
     each(FENCES, |sandbox| {
         let place = Place::new();
@@ -352,16 +353,16 @@ fn cost_of_a_fence() {
 #[test]
 fn an_ordinary_user_is_held_as_well() {
     if !rustix_is_root() {
-        return say("SKIPPED: not root, so every other test is this one");
+        return skipped("not root, so every other test is this one");
     }
     if !Path::new("/usr/bin/setpriv").exists() {
-        return say("SKIPPED: setpriv is not installed");
+        return skipped("setpriv is not installed");
     }
     let own = std::env::current_exe().unwrap();
     let line = ["/usr/bin/setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"];
     let as_nobody = |program: Program| program.through(line).cwd("/").output(LIMITS, &Stop::default()).unwrap();
     if !as_nobody(Program::new(&own).arg("--list")).success() {
-        return say("SKIPPED: an ordinary user cannot read the test program");
+        return skipped("an ordinary user cannot read the test program");
     }
     let program = Program::new(&own).args(["sandbox::held", "egress::held", "--test-threads=2"]).env("TMPDIR", "/tmp");
     let limits = Limits { wall: Duration::from_secs(120), ..LIMITS };

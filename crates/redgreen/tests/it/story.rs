@@ -48,7 +48,7 @@ mod verbs;
 mod workspaces;
 
 pub(crate) use built_in::{adder, role, served};
-pub(crate) use crash::{is_all, is_fast};
+pub(crate) use crash::is_all;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{Block, Ended, FaultKind, Limits, Message, Patience, QUICK, Reply, Request, Wire};
 use super::{ask, calls, client, request, text};
 use crate::runner::node_modules;
+use crate::skip::skipped;
 
 /// Its server, until the test is over.
 struct Aimock {
@@ -20,10 +21,7 @@ impl Aimock {
     fn start(flags: &[&str]) -> Option<Self> {
         let program = node_modules().join("@copilotkit/aimock/dist/cli.js");
         if !program.is_file() {
-            #[expect(clippy::print_stderr, reason = "tests say what they leave out")]
-            {
-                eprintln!("SKIPPED: no aimock in {}: run scripts/test, which installs it", node_modules().display());
-            }
+            skipped("aimock is not installed by scripts/test");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

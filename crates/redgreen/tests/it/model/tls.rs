@@ -10,6 +10,7 @@ use redgreen::process::{self, Program, Stop};
 
 use super::{ENOUGH, FaultKind, Limits, Patience, QUICK, ask, provider, request, text};
 use crate::server::{Server, Turn, Wire};
+use crate::skip::skipped;
 
 /// Takes the port of the server behind it, and prints its own.
 const FORWARDER: &str = r#"
@@ -84,11 +85,7 @@ fn has_certificate(folder: &Path) -> bool {
 fn a_server_is_believed_by_its_certificate() {
     let folder = tempfile::tempdir().unwrap();
     if !has_certificate(folder.path()) {
-        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-        {
-            eprintln!("SKIPPED a_server_is_believed_by_its_certificate: no openssl that makes one");
-        }
-        return;
+        return skipped("no openssl that makes a certificate");
     }
     let server = Server::start(vec![Turn::say("in secret")]);
     let forwarder = Forwarder::start(folder.path(), &server);

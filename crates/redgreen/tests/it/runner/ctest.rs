@@ -7,7 +7,8 @@ use std::time::Duration;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::LoadErrorKind;
 
-use super::{Project, check, is_fast, is_installed, shown};
+use super::{Project, check, is_installed, shown};
+use crate::skip::skipped;
 
 /// A library and a program of tests for it; `None`, and said so, where something is not installed.
 fn project(library: &str, header: &str, tests: &str) -> Option<Project> {
@@ -15,7 +16,7 @@ fn project(library: &str, header: &str, tests: &str) -> Option<Project> {
         return None;
     }
     if !Path::new("/usr/include").join(header).exists() {
-        is_installed(library);
+        skipped(&format!("{library} is not installed"));
         return None;
     }
     let cmake = format!(
@@ -80,10 +81,6 @@ fn what_fails_is_told_apart() {
 
 #[test]
 fn what_does_not_compile_is_told_apart_from_what_hangs() {
-    // Five builds.
-    if is_fast() {
-        return;
-    }
     let Some(project) = gtest(DISCOVERED, "TEST(Calc, X) { subtract(2, 1); }\n") else { return };
     check(&project, &["DidNotCompile", "MissingSymbol - tests/calc_test.cpp:5"]);
     project.write("tests/calc_test.cpp", "int main() {\n  int = 1;\n}\n");
@@ -136,9 +133,6 @@ fn a_file_stands_for_the_tests_built_from_it() {
 /// Catch2 in one header takes the compiler half a minute, and longer on a busy machine.
 #[test]
 fn catch2_is_understood_by_its_last_words() {
-    if is_fast() {
-        return;
-    }
     let library = "set(CMAKE_CXX_FLAGS_DEBUG -O0)\nfind_package(Catch2 2 REQUIRED)\ntarget_link_libraries(calc_test Catch2::Catch2)\n\
         include(Catch)\ncatch_discover_tests(calc_test)\n";
     let tests = "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n#include <unistd.h>\n#include \"calc.h\"\n\

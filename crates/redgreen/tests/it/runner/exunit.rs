@@ -7,7 +7,6 @@ use redgreen_core::report::Outcome;
 
 use super::situations::Situations;
 use super::{Project, check, is_installed, settings, shown};
-use crate::story::is_fast;
 
 const MIX: &str =
     "defmodule Demo.MixProject do\n  use Mix.Project\n  def project, do: [app: :demo, version: \"0.1.0\"]\nend\n";
@@ -26,10 +25,6 @@ fn project(tests: &str) -> Project {
 
 #[test]
 fn every_situation() {
-    // Half a minute, most of it the virtual machine's start.
-    if is_fast() {
-        return;
-    }
     Situations {
         program: "mix",
         project,

@@ -10,6 +10,7 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Outcome, Report};
 
 use super::{Project, STOPPED_MAX, check, is_installed, settings, shown};
+use crate::skip::skipped;
 
 /// What differs between the runners.
 struct Dialect {
@@ -157,10 +158,7 @@ fn project(dialect: &Dialect, files: &[(&str, &str)]) -> Option<Project> {
         return None;
     }
     if dialect.runner != "node" && !modules.join(".bin").join(dialect.runner).exists() {
-        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-        {
-            eprintln!("SKIPPED: no {} in {}: run scripts/test, which installs it", dialect.runner, modules.display());
-        }
+        skipped(&format!("{} is not installed by scripts/test", dialect.version.unwrap_or(dialect.runner)));
         return None;
     }
     let project = Project::new(&[("package.json", dialect.manifest), ("src/calc.js", dialect.calc)]);

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use redgreen::sandbox::Means;
 
 use super::terminal::on_a_terminal;
-use super::{Said, Story, is_fast};
-use crate::sandbox::{alone, say};
+use super::{Said, Story};
+use crate::sandbox::alone;
+use crate::skip::skipped;
 
 const FAKE: &str = include_str!("agents/fake.py");
 
@@ -167,16 +168,13 @@ fn a_fenced_agent_may_do_what_it_wants() {
 /// The same behind a fence that is not the strongest of this machine.
 #[track_caller]
 fn held_by(means: Means) {
-    if is_fast() {
-        return;
-    }
     match alone(means) {
         Ok(words) => {
             let story = story(WILFUL, "");
             wilful(&story, &words);
             story.fenced_by(means);
         }
-        Err(error) => say(&format!("SKIPPED: an agent behind {}: {error:#}", means.as_str())),
+        Err(error) => skipped(&format!("an agent behind {}: {error:#}", means.as_str())),
     }
 }
 

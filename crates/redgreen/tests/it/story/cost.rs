@@ -42,10 +42,6 @@ fn looking_takes_few_git_processes() {
 
 #[test]
 fn the_bench_measures_and_compares() {
-    #[expect(clippy::disallowed_methods, reason = "tests are told what to leave out")]
-    if std::env::var_os("REDGREEN_TEST_FAST").is_some() {
-        return;
-    }
     let story = Story::bare_folder();
     let said = story.redgreen("bench --quick --json").exits(0);
     let bench = said.json();

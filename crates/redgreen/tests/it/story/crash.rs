@@ -9,9 +9,8 @@ use std::time::Instant;
 use super::{Said, Story};
 
 const SIGKILL: i32 = 9;
-/// One point in this many, unless all are wanted; with REDGREEN_TEST_FAST fewer still.
+/// One point in this many, unless all are wanted.
 const STRIDE: usize = 3;
-const FAST_STRIDE: usize = 7;
 /// Starts of the program that one run may need before something is wrong.
 const STARTS_MAX: usize = 150;
 
@@ -89,7 +88,7 @@ fn matrix(play: &Play) {
     let mut points = points(play, &expected);
     let all = points.len();
     if !is_all() {
-        points = points.into_iter().step_by(if is_fast() { FAST_STRIDE } else { STRIDE }).collect();
+        points = points.into_iter().step_by(STRIDE).collect();
     }
     let count = points.len();
     let queue = Mutex::new(points.into_iter().collect::<VecDeque<_>>());
@@ -214,9 +213,4 @@ fn intents(story: &Story) -> Vec<String> {
 pub(crate) fn is_all() -> bool {
     #[expect(clippy::disallowed_methods, reason = "tests are told whether to take their time")]
     std::env::var_os("REDGREEN_TEST_ALL").is_some()
-}
-
-pub(crate) fn is_fast() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "tests are told whether to hurry")]
-    std::env::var_os("REDGREEN_TEST_FAST").is_some()
 }

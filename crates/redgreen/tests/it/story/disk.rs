@@ -5,13 +5,12 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::process::Command;
 
-use super::crash::is_fast;
 use super::{CALCULATOR, Story};
+use crate::skip::skipped;
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
 /// Room that is left when the run starts: enough to get a little further each time.
 const FREE_KIB: &[u64] = &[0, 8, 16, 24, 32, 48, 64, 80, 100, 130, 160, 200, 250, 300];
-const FREE_KIB_STRIDE_FAST: usize = 5;
 
 #[test]
 fn a_full_disk_stops_a_run_and_room_lets_it_go_on() {
@@ -30,7 +29,7 @@ fn on_a_small_disk() {
     undisturbed.redgreen(RUN).exits(3);
     let work = undisturbed.work();
     drop(undisturbed);
-    let sizes = FREE_KIB.iter().step_by(if is_fast() { FREE_KIB_STRIDE_FAST } else { 1 });
+    let sizes = FREE_KIB.iter();
     let mut stopped = 0;
     for free in sizes {
         let story = story();
@@ -103,11 +102,7 @@ fn in_a_namespace(name: &str) {
         Err(error) => Some(error.to_string()),
     };
     if let Some(reason) = reason {
-        #[expect(clippy::print_stderr, reason = "what was not tested has to be seen")]
-        {
-            eprintln!("SKIPPED {name}: no namespace to mount in: {reason}");
-        }
-        return;
+        return skipped(&format!("no namespace to mount in: {reason}"));
     }
     let this = std::env::current_exe().unwrap();
     let played = namespace().arg(this).args(["--ignored", "--exact", name]).output().unwrap();

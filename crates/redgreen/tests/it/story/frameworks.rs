@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::Story;
 use crate::runner::{is_installed, node_modules};
+use crate::skip::skipped;
 
 #[derive(Deserialize)]
 struct Kata {
@@ -31,13 +32,12 @@ fn develops(framework: &str) {
     let mut katas: BTreeMap<String, Kata> = toml::from_str(include_str!("frameworks.toml")).unwrap();
     let kata = katas.remove(framework).unwrap();
     let runner = node_modules().join(".bin").join(framework);
-    #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-    if !is_installed(&kata.needs)
-        || kata.packages && !runner.exists()
-        || kata.store.as_ref().is_some_and(|(from, _)| !Path::new(from).is_dir())
-    {
-        eprintln!("skipped: {framework}, which is not installed");
+    if !is_installed(&kata.needs) {
         return;
+    }
+    let has_store = kata.store.as_ref().is_none_or(|(from, _)| Path::new(from).is_dir());
+    if kata.packages && !runner.exists() || !has_store {
+        return skipped(&format!("{framework} is not installed by scripts/test"));
     }
     let story = Story::new();
     for (path, text) in &kata.files {

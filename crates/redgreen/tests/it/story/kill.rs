@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::crash::is_fast;
 use super::{CALCULATOR, Said, Story};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
@@ -31,8 +30,7 @@ fn killed_at_random_times_a_run_comes_to_the_same() {
     story.script("kata.toml", &slow);
     let before = story.belongings();
     let mut random = SEED;
-    let kills = if is_fast() { KILLS / 4 } else { KILLS };
-    for number in 0..kills {
+    for number in 0..KILLS {
         // xorshift
         random ^= random << 13;
         random ^= random >> 7;

@@ -5,19 +5,16 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::crash::is_fast;
 use super::{Said, Story};
 
 const RUNS: usize = 20;
-const RUNS_FAST: usize = 6;
 
 #[test]
 fn runs_side_by_side_do_not_mix_and_are_merged_one_after_the_other() {
     let story = Story::new();
-    let count = if is_fast() { RUNS_FAST } else { RUNS };
     thread::scope(|scope| {
         let story = &story;
-        let all: Vec<_> = (0..count)
+        let all: Vec<_> = (0..RUNS)
             .map(|number| {
                 story.script(&format!("{number}.toml"), &one_cycle(number));
                 scope.spawn(move || story.redgreen(&format!("run --script @{number}.toml \"part {number}\"")))
@@ -27,7 +24,7 @@ fn runs_side_by_side_do_not_mix_and_are_merged_one_after_the_other() {
             run.join().unwrap().exits(3);
         }
     });
-    for number in 0..count {
+    for number in 0..RUNS {
         let branch = branch_of(&story, number);
         let commits = story.git(&format!("rev-list main..{branch}"));
         assert_eq!(commits.lines().count(), 5);
@@ -39,18 +36,18 @@ fn runs_side_by_side_do_not_mix_and_are_merged_one_after_the_other() {
         let files = story.git(&format!("diff --name-only main {branch}"));
         assert_eq!(files, format!("part{number}.py\ntest-list.md\ntests/test_part{number}.py"));
     }
-    for number in 0..count {
+    for number in 0..RUNS {
         let branch = branch_of(&story, number);
         let id = id_of(&story, &branch);
         story.redgreen(&format!("approve {id}")).exits(0).says("merged");
     }
     let files = story.git("ls-tree -r --name-only HEAD");
-    for number in 0..count {
+    for number in 0..RUNS {
         assert!(files.contains(&format!("tests/test_part{number}.py")), "{files}");
     }
     story.merged();
     let noted = story.git("notes --ref=tdd-handoffs list").lines().count();
-    assert_eq!(noted, count * 5, "a note is lost");
+    assert_eq!(noted, RUNS * 5, "a note is lost");
 }
 
 #[test]

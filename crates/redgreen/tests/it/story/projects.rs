@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{Said, Story};
 use crate::runner::{is_installed, versions};
+use crate::skip::skipped;
 
 const SECRET: &str = "postgres://ada:pa55word@localhost/shop";
 
@@ -69,10 +70,7 @@ fn agree(story: &Story, passed: usize) {
 fn with_version(version: &str) -> Option<Story> {
     let modules = versions().join(version).join("node_modules");
     if !is_installed("node") || !modules.is_dir() {
-        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-        {
-            eprintln!("SKIPPED: no {version} in {}: run scripts/test, which installs it", versions().display());
-        }
+        skipped(&format!("{version} is not installed by scripts/test"));
         return None;
     }
     let story = Story::new();
@@ -116,11 +114,7 @@ fn fault_10_vitest_4_is_understood() {
 fn fault_10_a_fresh_python_project_with_pytest_7_is_understood() {
     let python = versions().join("pytest-7");
     if !python.is_dir() {
-        #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-        {
-            eprintln!("SKIPPED: no pytest 7 in {}: run scripts/test, which installs it", versions().display());
-        }
-        return;
+        return skipped("pytest 7 is not installed by scripts/test");
     }
     let path = format!("{}/bin:/usr/local/bin:/usr/bin:/bin", python.display());
     let story = Story::new().env("VIRTUAL_ENV", &python.display().to_string()).env("PATH", &path);

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 
 use super::Story;
 use crate::runner::{is_installed, node_modules};
+use crate::skip::skipped;
 
 const TWO: &str = "import { expect, test } from 'vitest'\nimport { two } from '@acme/util'\n\n\
                    test('two', () => { expect(two()).toBe(2) })\n";
@@ -35,9 +36,8 @@ print(said)
 /// A package that needs another one, and what `npm install` makes of that.
 fn workspaces() -> Option<Story> {
     let vitest = node_modules();
-    #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
     if !is_installed("node") || !vitest.join(".bin/vitest").exists() {
-        eprintln!("skipped: workspaces, because vitest is not installed");
+        skipped("vitest is not installed by scripts/test");
         return None;
     }
     let story = Story::new();

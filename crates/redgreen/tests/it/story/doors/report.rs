@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::{SPEC, SPEC_SCRIPT, story};
+use crate::skip::skipped;
 use crate::story::Story;
 
 /// What somebody might put into a title.
@@ -87,10 +88,7 @@ fn dom(story: &Story, page: &str, width: u32) -> Option<String> {
     match story.command("chromium").env("HOME", &home).args(line).output() {
         Ok(shown) => Some(String::from_utf8_lossy(&shown.stdout).into_owned()),
         Err(_) => {
-            #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-            {
-                eprintln!("skipped: chromium is not installed");
-            }
+            skipped("chromium is not installed");
             None
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::{RUN_TASK, TASK, TASK_SCRIPT, Told, artifact, codes, json, names, task_run};
+use crate::skip::skipped;
 use crate::story::Story;
 use crate::story::doors::{story, turned_down};
 use crate::story::scripts::turn;
@@ -368,9 +369,8 @@ mod return_protocol {
 fn has_coverage() -> bool {
     let found =
         Story::bare_folder().command("python").args(["-c", "import coverage"]).output().unwrap().status.success();
-    #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
     if !found {
-        eprintln!("skipped: python has no coverage; scripts/test installs it");
+        skipped("python has no coverage");
     }
     found
 }

@@ -1,0 +1,19 @@
+//! A test that cannot run here says so, and `scripts/test` counts it.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+/// Names the test that is left out, whole or in part, and why.
+pub(crate) fn skipped(why: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
+    {
+        eprintln!("SKIPPED: {test}: {why}");
+    }
+    #[expect(clippy::disallowed_methods, reason = "tests are told where to note what they leave out")]
+    let Some(list) = std::env::var_os("REDGREEN_TEST_SKIPPED") else { return };
+    // One write of one line, for others write to it as well.
+    let line = format!("{test}\t{why}\n");
+    OpenOptions::new().append(true).create(true).open(list).unwrap().write_all(line.as_bytes()).unwrap();
+}
