@@ -237,7 +237,7 @@ except OSError:
         assert!(outside.contains(&format!("REACHED {way}\n")), "{way} is there without a sandbox: {outside}");
     }
     for way in ["multipath", "ipv6", "ipv4-in-ipv6"].iter().filter(|way| !outside.contains(&format!("{way}\n"))) {
-        say(&format!("SKIPPED: {way}, which this machine does not have"));
+        skipped(&format!("this machine does not have {way}"));
     }
     assert!(udp.recv(&mut [0; 9]).is_ok(), "a datagram arrives without a sandbox");
     udp.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
