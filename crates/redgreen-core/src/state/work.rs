@@ -27,11 +27,13 @@ impl State {
                         attempt.list.clone_from(list);
                         Stage::Judging { answer: answer.clone() }
                     }
-                    Turn::Failed { failure, message } if *human => {
-                        return Some(self.person_stopped(phase, attempt, *failure, message, tree));
-                    }
                     Turn::Failed { failure, message } => {
-                        return Some(self.agent_failed(phase, attempt, *failure, message, tree, at));
+                        let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.clone() };
+                        attempt.trouble = Some(trouble.clone());
+                        return Some(match human {
+                            true => self.person_stopped(phase, attempt, *failure, trouble, tree),
+                            false => self.agent_failed(phase, attempt, *failure, trouble, tree, at),
+                        });
                     }
                 }
             }
