@@ -258,13 +258,15 @@ pub fn bench(
 
     let mut bench = Bench::empty(turns);
     bench.program_bytes = fs::metadata(self::ours()?).ok().map(|facts| facts.len());
-    if parts.contains(&Part::Run) {
-        bench.measures = a_run(length, &folder, environment, &ours, stop, tell)?;
-        bench.peak_memory_bytes = process::peak_memory_bytes();
-    }
+    // First, while this process holds nothing else: its own memory is looked at.
     if parts.contains(&Part::Agents) {
         tell("a turn of an agent");
         bench.measures.extend(agents::measures(&folder, turns, environment, stop)?);
+    }
+    if parts.contains(&Part::Run) {
+        let (measures, peak) = a_run(length, &folder, environment, &ours, stop, tell)?;
+        bench.measures.extend(measures);
+        bench.peak_memory_bytes = peak;
     }
     if parts.contains(&Part::Reports) {
         tell("reading reports");
@@ -288,7 +290,7 @@ pub fn bench(
     Ok(bench)
 }
 
-/// A run, and what is tried on its handoffs.
+/// A run, and what is tried on its handoffs; and the most memory that was held until the run was over.
 fn a_run(
     length: Length,
     folder: &Path,
@@ -296,10 +298,12 @@ fn a_run(
     ours: &Program,
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
-) -> Result<Vec<Measure>> {
+) -> Result<(Vec<Measure>, Option<u64>)> {
     let turns = length.turns();
     tell("a run of three cycles");
     let developed = phases::develop(folder, environment, stop)?;
+    // Before repositories with thousands of handoffs are made in this process.
+    let peak = process::peak_memory_bytes();
     let mut measures = developed.measures()?;
 
     tell("start-up");
@@ -316,7 +320,7 @@ fn a_run(
     }
     tell("status and history");
     measures.extend(crowd::measures(&crowds, ours, turns, stop)?);
-    Ok(measures)
+    Ok((measures, peak))
 }
 
 /// The program that is running.
