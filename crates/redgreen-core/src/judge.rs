@@ -3,6 +3,7 @@
 //! [`next`] reads as the order of the rules. A rule that needs an experiment asks the case for what it showed; where
 //! nobody has made it yet, that is the next step. Nothing here runs anything, and who runs it rules on nothing.
 
+mod explain;
 mod green;
 mod red;
 mod refactor;
@@ -91,7 +92,10 @@ type Asked<T> = Result<T, Step>;
 /// The next step of a case.
 pub fn next(case: &Case<'_>) -> Step {
     match decide(case) {
-        Ok(ruling) => Step::Done(Box::new(ruling)),
+        Ok(mut ruling) => {
+            ruling.verdict.experiments = explain::explain(&case.seen);
+            Step::Done(Box::new(ruling))
+        }
         Err(step) => step,
     }
 }

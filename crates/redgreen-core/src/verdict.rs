@@ -21,6 +21,27 @@ pub struct Verdict {
     /// GREEN: what the tests noticed; `None` where nothing was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
+    /// The experiments that led to it, in the order in which they were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub experiments: Vec<Made>,
+}
+
+/// An experiment that was made, for a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Made {
+    /// What it was to find out.
+    pub question: String,
+    pub what: String,
+    /// On which tree.
+    pub tree: String,
+    /// Files that were laid over the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub laid: Vec<String>,
+    pub saw: String,
+    /// What was run; empty where a program of redgreen's own made calls.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
 }
 
 /// The kill rate: faults put into the changed lines, each for one run of the tests.
@@ -274,7 +295,7 @@ vocabulary! {
 
 impl Verdict {
     fn of(decision: Decision, reasons: Vec<Reason>) -> Self {
-        Self { decision, reasons, targets: Vec::new(), standing: None, notes: Vec::new(), faults: None }
+        Self { decision, reasons, targets: Vec::new(), standing: None, notes: Vec::new(), faults: None, experiments: Vec::new() }
     }
 
     pub fn accepted(reason: Reason) -> Self {

@@ -250,6 +250,7 @@ fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
         standing: None,
         notes: Vec::new(),
         faults: None,
+        experiments: Vec::new(),
     }
 }
 
