@@ -15,6 +15,7 @@ mod only_there;
 mod outside;
 mod packages;
 mod reading;
+mod withheld;
 
 use std::path::Path;
 use std::thread::{self, Scope};
@@ -55,6 +56,7 @@ pub use examples::Withheld;
 pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
 pub use only_there::{explain, only_there};
+pub use withheld::Unseen;
 
 /// Where a trial is held.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +120,8 @@ pub struct Tried {
     /// What the candidate's own run showed, as it is.
     pub shown: Report,
     pub surroundings: Seen,
+    /// What became of the withheld tests.
+    pub unseen: Unseen,
     /// How the tests were fenced in.
     pub fence: String,
     /// What the tests took, in all their runs.
@@ -252,7 +256,8 @@ impl<'a> Court<'a> {
             verdict = rule(&known, &after);
             self.enter(Tree::Head, charge, &options)?;
         }
-        if verdict.decision == Decision::Accepted {
+        let passes = verdict.decision == Decision::Accepted;
+        if passes {
             let targets = judge::asked_for(charge.phase, &before, &after, &verdict, charge.targets.as_deref());
             let material = reading.material(&change, &after, &targets);
             let scene = Scene { charge, material: &material, options: &options };
@@ -287,11 +292,22 @@ impl<'a> Court<'a> {
                 }
             }
         }
+        // Where the controls left a doubt about GREEN, what it did not see may settle it.
+        let is_worth_it = match verdict.decision {
+            Decision::Accepted => true,
+            Decision::Undecided => passes && charge.phase == Phase::Green,
+            Decision::Refused => false,
+        };
+        let mut unseen = Unseen::default();
+        if is_worth_it {
+            self.timeout = timeout;
+            unseen = self.try_withheld(charge, &options, &after, &mut verdict)?;
+        }
         let report = match verdict.decision {
             Decision::Accepted => judge::carry(&known, &after),
             Decision::Refused | Decision::Undecided => after.clone(),
         };
-        Ok(self.tried(verdict, change, report, after))
+        Ok(Tried { unseen, ..self.tried(verdict, change, report, after) })
     }
 
     /// The questions that GREEN will be asked, as far as what RED left tells them already.
@@ -326,6 +342,7 @@ impl<'a> Court<'a> {
             report,
             shown,
             surroundings: self.surroundings.clone(),
+            unseen: Unseen::default(),
             fence,
             tests: Duration::ZERO,
             own: Duration::ZERO,

@@ -184,6 +184,8 @@ impl Review {
             }
             Phase::Green => {
                 progress.targets.clear();
+                // They would have to become part of a commit that is not the run's.
+                progress.withheld = None;
                 self.turned = Some(phase);
             }
             Phase::Refactor | Phase::Plan | Phase::Complete => {}

@@ -9,6 +9,7 @@ use redgreen_core::control::examples::{self, Driver, Example, Interpreted, Weigh
 use redgreen_core::control::inquiry::inquiry;
 use redgreen_core::phase::Phase;
 use redgreen_core::verdict::{Code, Reason, Verdict};
+use redgreen_core::withheld::TestFile;
 
 use super::and_refused;
 use super::controls::BEHAVIOUR_WALL;
@@ -28,6 +29,8 @@ pub struct Withheld<'a> {
     pub examples: &'a [Example],
     /// Nothing is left to develop: every example has to be met.
     pub due: bool,
+    /// Tests that RED wrote and kept out of the repository.
+    pub tests: &'a [TestFile],
 }
 
 impl Court<'_> {

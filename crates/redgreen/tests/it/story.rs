@@ -45,6 +45,7 @@ mod test;
 mod undo;
 mod unruly;
 mod verbs;
+mod withheld;
 mod workspaces;
 
 pub(crate) use built_in::{adder, role, served};
