@@ -199,7 +199,17 @@ mod tests {
             ["a calculator", "all 14 pass", "red.passes", "try 2", "- [x] stands", "- [ ] adds two numbers"];
         for (role, phase, words) in [
             (Role::TestList, Phase::Plan, &["PLAN", "test-list.md", "\"currentTest\"", "Write no code"][..]),
-            (Role::Test, Phase::Red, &[".redgreen/withheld/tests/test_more.py", "RED", "test_calc.py", "adds two numbers", "Change only tests"]),
+            (
+                Role::Test,
+                Phase::Red,
+                &[
+                    ".redgreen/withheld/tests/test_more.py",
+                    "RED",
+                    "test_calc.py",
+                    "adds two numbers",
+                    "Change only tests",
+                ],
+            ),
             (Role::Implementing, Phase::Green, &["GREEN", "calc.py", "Change no test", "\"contest\"", "calc.py:3"]),
             (Role::Diagnosis, Phase::Green, &["Change nothing", "15 lines"]),
             (Role::Refactor, Phase::Refactor, &["REFACTOR", "lose no test"]),

@@ -212,7 +212,8 @@ fn told(test: &Test, files: &[&TestFile]) -> Reason {
     let number = test.line.and_then(|line| usize::try_from(line).ok()?.checked_sub(1));
     let line = file.zip(number).and_then(|(file, number)| file.text.lines().nth(number));
     let line = line.map(|line| format!("\n{}", bounded(line.trim()))).unwrap_or_default();
-    let sentence = format!("{} {what}{line}\nit was withheld: the code has to work for values that no test shows", test.id);
+    let sentence =
+        format!("{} {what}{line}\nit was withheld: the code has to work for values that no test shows", test.id);
     Reason::new(Code::GreenOverfits, sentence).test(&test.id)
 }
 

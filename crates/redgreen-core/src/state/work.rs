@@ -43,9 +43,10 @@ impl State {
                     }
                 }
             }
-            (Stage::Judging { answer }, Event::Judged { phase: judged, verdict, report, planned, written, withheld, joined, .. })
-                if *judged == phase =>
-            {
+            (
+                Stage::Judging { answer },
+                Event::Judged { phase: judged, verdict, report, planned, written, withheld, joined, .. },
+            ) if *judged == phase => {
                 let acceptance = Acceptance {
                     tree: joined.as_ref().map_or(&attempt.tree, |joined| &joined.tree).clone(),
                     verdict: verdict.clone(),

@@ -1,9 +1,12 @@
+//! Rows: what was found or run, and what it means for the withheld tests.
+
 use super::*;
 
 const PATH: &str = "tests/test_more.py";
 
 fn report(outcome: Outcome, tests: &[(&str, Status)]) -> Report {
-    let tests = tests.iter().map(|(id, status)| Test { message: Some("assert 1 == 2".to_owned()), ..Test::new(*id, *status) });
+    let tests =
+        tests.iter().map(|(id, status)| Test { message: Some("assert 1 == 2".to_owned()), ..Test::new(*id, *status) });
     Report { exit: Exit::Code(1), finished: true, outcome, tests: tests.collect(), ..Report::default() }
 }
 
@@ -85,7 +88,10 @@ fn at_green_every_withheld_test_has_to_pass() {
     let errors = |kind, path| with_error(report(Outcome::DidNotCompile, &[]), kind, path);
     for (with, expected) in [
         (report(Outcome::Passed, &[("a", Status::Passed), ("b", Status::Passed)]), "passed 1"),
-        (report(Outcome::Failed, &[("b", Status::Passed), ("c", Status::Failed), ("d", Status::Failed)]), "c fails 2 of 3"),
+        (
+            report(Outcome::Failed, &[("b", Status::Passed), ("c", Status::Failed), ("d", Status::Failed)]),
+            "c fails 2 of 3",
+        ),
         (report(Outcome::Passed, &[("b", Status::Passed), ("c", Status::Skipped)]), "c fails 1 of 2"),
         (report(Outcome::TimedOut, &[]), "- fails 1 of 1"),
         (report(Outcome::Crashed, &[]), "- fails 1 of 1"),

@@ -119,12 +119,13 @@ impl Engine<'_> {
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;
         tried.verdict.notes.extend(unused.into_iter().chain(self.withheld_elsewhere(phase)));
         let covered = self.weigh(phase, &tree, &before, &mut tried, timeout)?;
-        let written = self.keep_artifact(phase, &tree, &before, &tried, covered)?;
         let withheld = self.kept_back(phase, &unseen, &tried);
         let joined = if phase == Phase::Green { self.join(&tree, &unseen, &tried)? } else { None };
         if joined.is_some() {
-            tried.report.tests.extend(tried.unseen.passed);
+            tried.report.tests.extend(tried.unseen.passed.iter().cloned());
+            tried.shown.tests.extend(tried.unseen.passed.iter().cloned());
         }
+        let written = self.keep_artifact(phase, &tree, &before, &tried, covered)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.

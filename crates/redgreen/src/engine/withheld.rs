@@ -63,9 +63,8 @@ impl Engine<'_> {
             return Ok((None, Vec::new()));
         }
         let suite = runner::suite(&worktree.path, &self.project.file.test);
-        let frameworks: Vec<_> = suite
-            .as_ref()
-            .map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
+        let frameworks: Vec<_> =
+            suite.as_ref().map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
         let listed = self.project.git.tree_files(tree)?;
         let paths: Vec<&str> = listed.iter().filter_map(|file| file.path.to_str()).collect();
         let text = |path: &str| found.iter().find(|(name, _)| name == path)?.1.clone();
@@ -121,7 +120,8 @@ impl Engine<'_> {
         let paths: Vec<&str> = listed.iter().filter_map(|file| file.path.to_str()).collect();
         let (taken, free): (Vec<_>, Vec<_>) =
             files.into_iter().partition(|file| withheld::is_taken(&file.path, &paths));
-        let told = |file: TestFile| format!("withheld test file {} is not used: the candidate has this path", file.path);
+        let told =
+            |file: TestFile| format!("withheld test file {} is not used: the candidate has this path", file.path);
         Ok((free, taken.into_iter().map(told).collect()))
     }
 

@@ -73,7 +73,8 @@ fn told(event: &Event, state: &State) -> String {
                 text.push_str(&indent(PLAIN, "", &format!("{tests} withheld from whoever writes the code")));
             }
             if let Some(joined) = joined {
-                let words = format!("{} passed that the implementer did not see; part of the tests now", count(joined.tests));
+                let words =
+                    format!("{} passed that the implementer did not see; part of the tests now", count(joined.tests));
                 text.push_str(&indent(PLAIN, "", &words));
             }
             text

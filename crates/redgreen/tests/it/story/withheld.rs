@@ -27,6 +27,8 @@ const MORE: &str = "from roman import to_roman\n\n\ndef test_four():\n    assert
                     def test_nine():\n    assert to_roman(9) == 'IX'\n";
 const TABLE: &str = "def to_roman(number):\n    return {1: 'I', 2: 'II', 3: 'III'}.get(number, '?')\n";
 const CODE: &str = tables::PYTHON_CODE;
+/// One kill point in this many, unless all are wanted.
+const STRIDE: usize = 3;
 const WITHHELD: &str = ".redgreen/withheld/tests/test_more.py";
 
 fn red() -> String {
@@ -39,7 +41,7 @@ fn green(code: &str) -> String {
 
 fn story(turns: &[&str]) -> Story {
     let story = Story::new();
-    story.script("kata.toml", &[&[PLAN], turns, &[DONE]].concat().concat());
+    story.script("kata.toml", &[&["agent = \"kata\"\n", PLAN], turns, &[DONE]].concat().concat());
     story
 }
 
@@ -77,13 +79,13 @@ fn refused_in_every_way(kata: &Kata, story: &Story) -> Said {
     script += DONE;
     story.script("kata.toml", &script);
     let said = story.redgreen(&format!("{RUN} --max-iterations {}", WAYS + 1));
+    let said = said.says("baseline");
     let all = format!("{}\n{}", said.stdout, said.stderr);
-    let refusals: Vec<&str> = all.lines().filter(|line| line.contains("GREEN") && line.contains("refused")).collect();
     for (number, (way, _)) in kata.ways.iter().enumerate() {
         let refusal = verdicts(story).get(number).cloned().unwrap_or_default();
         assert_eq!(refusal, "green.overfits", "{way}\n{all}");
     }
-    assert_eq!(refusals.len(), WAYS, "{all}");
+    assert_eq!(verdicts(story).len(), WAYS + 1, "{all}");
     let said = said.exits(3).says("2 tests passed that the implementer did not see");
     let branch = story.branch();
     let files = story.git(&format!("ls-tree -r --name-only {branch}"));
@@ -132,13 +134,15 @@ fn answers_written_out_are_refused_in_go() {
     }
     let story = Story::new();
     story.git("rm -q pytest.ini");
-    story.file("go.mod", "module example.com/numerals\n\ngo 1.19\n").commit("start");
+    story.file("go.mod", "module example.com/numerals\n\ngo 1.19\n");
+    story.file("roman/doc.go", "// Package roman writes numbers.\npackage roman\n").commit("start");
     refused_in_every_way(&tables::GO, &story);
 }
 
 #[test]
 fn the_implementer_is_told_one_example_and_sees_no_other() {
-    let look = r#"{ shell = 'ls -aR . > "$HOME/seen"; git log -p --all >> "$HOME/seen"; cat tests/*.py >> "$HOME/seen"' }"#;
+    let look =
+        r#"{ shell = 'ls -aR . > "$HOME/seen"; git log -p --all >> "$HOME/seen"; cat tests/*.py >> "$HOME/seen"' }"#;
     let story = story(&[
         &red(),
         &turn("green", &format!("{look}, {}", write("roman.py", TABLE))),
@@ -167,7 +171,7 @@ fn the_implementer_is_told_one_example_and_sees_no_other() {
     let status = story.redgreen("status --json").json();
     assert_eq!((&status["runs"][0]["testsWithheld"], &status["runs"][0]["testsJoined"]), (&0.into(), &2.into()));
     story.redgreen("why").exits(0).says("2 tests of accepted cycles, part of the tests now");
-    story.redgreen("report").exits(0).says("Withheld Tests: 2");
+    story.redgreen("report").exits(0).says("Withheld Tests: 2 passed").says("3/3 passed");
     // What is on the branch is judged the same by everybody.
     let green = story.git(&format!("log -1 --format=%H --grep=^feat: {branch}"));
     story.redgreen(&format!("judge green --base {green}~1 --head {green}")).exits(0);
@@ -236,10 +240,8 @@ fn a_withheld_file_that_asks_for_something_else_is_dropped_and_the_others_join()
 fn red_finds_its_withheld_tests_again_when_it_is_asked_again() {
     let passes = "def test_small_numbers():\n    assert True\n";
     let first = turn("red", &format!("{}, {}", write("tests/test_roman.py", passes), write(WITHHELD, MORE)));
-    let again = turn(
-        "red",
-        &format!("{{ shell = 'cp {WITHHELD} \"$HOME/found\"' }}, {}", write("tests/test_roman.py", TEST)),
-    );
+    let again =
+        turn("red", &format!("{{ shell = 'cp {WITHHELD} \"$HOME/found\"' }}, {}", write("tests/test_roman.py", TEST)));
     let story = story(&[&first, &again, &green(CODE)]);
     story.redgreen(RUN).exits(3).says("[red.passes]");
     assert_eq!(fs::read_to_string(story.place("home/found")).unwrap(), MORE);
@@ -287,17 +289,16 @@ fn killed_between_any_two_steps_nothing_is_lost_or_done_twice() {
     let (work, effects) = (undisturbed.work(), intents(&undisturbed));
     let from = effects.iter().position(|intent| intent == "note").unwrap();
     let to = effects.len() - effects.iter().rev().position(|intent| intent == "commit").unwrap();
-    for effect in from + 2..=to + 1 {
-        for moment in ["before", "after"] {
-            let story = story(&turns).quick();
-            let point = format!("{moment}:{effect}");
-            assert_eq!(kill(&story, RUN, &point).signal, Some(9), "{point}");
-            story.redgreen("resume").exits(3);
-            assert_eq!(story.work(), work, "{point} {:?}", effects.get(effect - 1));
-            let salvages = story.salvages();
-            let asked = effects.get(effect - 1).is_some_and(|intent| intent == "ask") && moment == "after";
-            assert!(asked || salvages == undisturbed.salvages(), "{point}: {salvages:?}");
-        }
+    let points = (from + 2..=to + 1).flat_map(|effect| [(effect, "before"), (effect, "after")]);
+    for (effect, moment) in points.step_by(if super::crash::is_all() { 1 } else { STRIDE }) {
+        let story = story(&turns).quick();
+        let point = format!("{moment}:{effect}");
+        assert_eq!(kill(&story, RUN, &point).signal, Some(9), "{point}");
+        story.redgreen("resume").exits(3);
+        assert_eq!(story.work(), work, "{point} {:?}", effects.get(effect - 1));
+        let salvages = story.salvages();
+        let asked = effects.get(effect - 1).is_some_and(|intent| intent == "ask") && moment == "after";
+        assert!(asked || salvages == undisturbed.salvages(), "{point}: {salvages:?}");
     }
 }
 
