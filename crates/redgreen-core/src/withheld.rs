@@ -188,6 +188,29 @@ pub fn at_green(seen: &Report, with: &Report, files: &[&TestFile]) -> Answer {
     }
 }
 
+/// Which of the files can be laid over a candidate. One whose path the code's author took is a test that was changed; one
+/// that others took before that is dropped. Both as sentences.
+pub fn free<'a>(files: &'a [TestFile], base: &[&str], head: &[&str]) -> (Vec<&'a TestFile>, Vec<Reason>, Vec<String>) {
+    let (mut free, mut reasons, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+    for file in files {
+        let path = &file.path;
+        if !is_taken(path, head) {
+            free.push(file);
+        } else if is_taken(path, base) {
+            dropped.push(unused(file, "the project has this path by now"));
+        } else {
+            let sentence = format!("{path} is the path of a test that is withheld; give your file another name");
+            reasons.push(Reason::new(Code::GreenTestsChanged, sentence).place(Some(path), None));
+        }
+    }
+    (free, reasons, dropped)
+}
+
+/// Why a withheld file plays no part in a verdict.
+pub fn unused(file: &TestFile, why: &str) -> String {
+    format!("withheld test file {} is not used: {why}", file.path)
+}
+
 /// The verdict on code that fails withheld tests. What it has reached may be built upon.
 pub fn overfits(verdict: Verdict, told: Reason, failing: usize, of: usize) -> Verdict {
     let standing = verdict.standing;

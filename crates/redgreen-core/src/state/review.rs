@@ -130,6 +130,7 @@ impl State {
                 let mut situation = self.entering(phase);
                 if let Situation::Working { attempt, .. } = &mut situation {
                     attempt.tree = review.work.unwrap_or_else(|| self.progress.head.tree.clone());
+                    attempt.withheld = attempted.withheld.filter(|_| phase == under_way);
                     attempt.human = attempted.human;
                     attempt.retries = attempted.retries;
                     attempt.trouble = attempted.trouble.filter(|_| phase == under_way);

@@ -133,3 +133,21 @@ fn one_example_is_told_and_the_work_stays() {
     assert!(!sentences.contains("c fails"), "{sentences}");
     assert_eq!(verdict.notes, ["2 of 2 withheld tests fail; the agent is told of one"]);
 }
+
+#[test]
+fn a_path_that_is_withheld_cannot_be_taken() {
+    let file = TestFile { path: ProjectFile::parse(PATH).unwrap(), text: String::new() };
+    for (base, head, expected) in [
+        (&[][..], &["roman.py"][..], (1, 0, 0)),
+        (&[], &["roman.py", PATH], (0, 1, 0)),
+        // What stood there would hide it as well.
+        (&[], &["tests"], (0, 1, 0)),
+        // A person put it there, before the code was written.
+        (&[PATH], &["roman.py", PATH], (0, 0, 1)),
+    ] {
+        let files = [file.clone()];
+        let (free, reasons, dropped) = free(&files, base, head);
+        assert_eq!((free.len(), reasons.len(), dropped.len()), expected, "{base:?} {head:?}");
+        assert!(reasons.iter().all(|reason| reason.code == Code::GreenTestsChanged));
+    }
+}

@@ -101,7 +101,7 @@ impl Engine<'_> {
         let targets = self.state.progress.targets.clone();
         let base = self.without_list(covering.as_ref().map_or(&head, |covering| &covering.tree))?;
         let candidate = self.without_list(&tree)?;
-        let (unseen, unused) = self.that_can_join(self.withheld_tests(phase)?, &tree)?;
+        let unseen = self.withheld_tests(phase)?;
         let charge = Charge {
             // To code that is right already, more tests are what a refactoring is: nothing may change.
             phase: if covering.is_some() { Phase::Refactor } else { phase },
@@ -117,7 +117,7 @@ impl Engine<'_> {
         };
         let before = charge.before.clone().unwrap_or_default();
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;
-        tried.verdict.notes.extend(unused.into_iter().chain(self.withheld_elsewhere(phase)));
+        tried.verdict.notes.extend(self.withheld_elsewhere(phase));
         let covered = self.weigh(phase, &tree, &before, &mut tried, timeout)?;
         let withheld = self.kept_back(phase, &unseen, &tried);
         let joined = if phase == Phase::Green { self.join(&tree, &unseen, &tried)? } else { None };

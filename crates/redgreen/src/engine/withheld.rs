@@ -29,16 +29,14 @@ const ENTRIES_MAX: usize = 1_000;
 impl Engine<'_> {
     /// Before a turn: RED finds what it withheld so far, and nobody else finds anything.
     pub(super) fn lay_out_withheld(&self, worktree: &Worktree, assignment: &Assignment, human: bool) -> Result<()> {
-        let Some(folder) = self.withheld_folder(worktree)? else { return Ok(()) };
+        let files = if assignment.withhold { self.withheld_tests(assignment.phase)? } else { Vec::new() };
+        let Some(folder) = self.withheld_folder(worktree, !files.is_empty())? else { return Ok(()) };
         // What a person began to write stays as it is.
         if assignment.withhold && human && folder.exists() {
             return Ok(());
         }
         clear(&folder)?;
-        if !assignment.withhold {
-            return Ok(());
-        }
-        for file in self.withheld_tests(assignment.phase)? {
+        for file in files {
             let place = folder.join(&file.path);
             let act = || format!("write {}", place.display());
             fs::create_dir_all(place.parent().unwrap_or(&folder)).with_context(act)?;
@@ -55,7 +53,7 @@ impl Engine<'_> {
         tree: &Oid,
         name: &str,
     ) -> Result<(Option<Withheld>, Vec<String>)> {
-        let Some(folder) = self.withheld_folder(worktree)?.filter(|_| assignment.withhold) else {
+        let Some(folder) = self.withheld_folder(worktree, false)?.filter(|_| assignment.withhold) else {
             return Ok((None, Vec::new()));
         };
         let found = found(&folder)?;
@@ -88,7 +86,7 @@ impl Engine<'_> {
 
     /// After the turn of an agent. A person's stay until somebody else works.
     pub(super) fn clear_withheld(&self, worktree: &Worktree) -> Result<()> {
-        self.withheld_folder(worktree)?.map_or(Ok(()), |folder| clear(&folder))
+        self.withheld_folder(worktree, false)?.map_or(Ok(()), |folder| clear(&folder))
     }
 
     /// What the verdict on this phase tries beside the visible tests.
@@ -109,20 +107,6 @@ impl Engine<'_> {
                 .next(format!("redgreen resume {} --no-withhold", self.folder.id))
         })?;
         Ok(files.into_iter().filter(|file| paths.contains(&file.path)).collect())
-    }
-
-    /// Without those whose path the candidate has taken; the verdict says so.
-    pub(super) fn that_can_join(&self, files: Vec<TestFile>, tree: &Oid) -> Result<(Vec<TestFile>, Vec<String>)> {
-        if files.is_empty() {
-            return Ok((files, Vec::new()));
-        }
-        let listed = self.project.git.tree_files(tree)?;
-        let paths: Vec<&str> = listed.iter().filter_map(|file| file.path.to_str()).collect();
-        let (taken, free): (Vec<_>, Vec<_>) =
-            files.into_iter().partition(|file| withheld::is_taken(&file.path, &paths));
-        let told =
-            |file: TestFile| format!("withheld test file {} is not used: the candidate has this path", file.path);
-        Ok((free, taken.into_iter().map(told).collect()))
     }
 
     /// Of a run that began elsewhere: how many withheld tests stayed there.
@@ -183,15 +167,17 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The folder, unless the project uses this name itself or a link leads elsewhere.
-    fn withheld_folder(&self, worktree: &Worktree) -> Result<Option<PathBuf>> {
-        let above = worktree.path.join(FOLDER.split('/').next().unwrap_or(FOLDER));
-        if above.symlink_metadata().is_ok_and(|facts| !facts.is_dir()) {
+    /// The folder if it is there or `needed`, unless the project uses this name itself or a link leads elsewhere.
+    fn withheld_folder(&self, worktree: &Worktree, needed: bool) -> Result<Option<PathBuf>> {
+        let folder = worktree.path.join(FOLDER);
+        let is_link = |above: &Path| above.symlink_metadata().is_ok_and(|facts| !facts.is_dir());
+        let is_there = folder.symlink_metadata().is_ok();
+        if folder.parent().is_some_and(is_link) || !(needed || is_there) {
             return Ok(None);
         }
         let listed = self.project.git.tree_files(&self.state.progress.head.tree)?;
         let own = listed.iter().any(|file| file.path.starts_with(FOLDER));
-        Ok((!own).then(|| worktree.path.join(FOLDER)))
+        Ok((!own).then_some(folder))
     }
 }
 

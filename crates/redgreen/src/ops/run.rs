@@ -247,6 +247,7 @@ pub(super) fn of_brief(mut policy: Policy, brief: &Brief, file: &File) -> Policy
     if let Some(iterations) = brief.max_iterations.or(usual) {
         policy.iterations_max = iterations;
     }
+    policy.withhold = brief.withhold.unwrap_or(policy.withhold);
     policy
 }
 

@@ -10,11 +10,11 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::names::ProjectFile;
 use redgreen_core::phase::Phase;
 use redgreen_core::report::{Report, Test};
-use redgreen_core::verdict::Verdict;
+use redgreen_core::verdict::{Decision, Verdict};
 use redgreen_core::withheld::{self, Answer, TestFile};
 
-use super::Charge;
 use super::court::Court;
+use super::{Charge, and_refused};
 use crate::room::Options;
 
 /// What became of the withheld tests.
@@ -54,7 +54,7 @@ impl Court<'_> {
         for file in charge.withheld.tests {
             match withheld::at_red(after, &self.run_with(charge, options, &[file])?) {
                 Ok(()) => unseen.paths.push(file.path.clone()),
-                Err(why) => verdict.notes.push(dropped(file, &why)),
+                Err(why) => verdict.notes.push(withheld::unused(file, &why)),
             }
         }
         Ok(unseen)
@@ -67,7 +67,19 @@ impl Court<'_> {
         after: &Report,
         verdict: &mut Verdict,
     ) -> Result<Unseen> {
-        let all: Vec<&TestFile> = charge.withheld.tests.iter().collect();
+        let git = self.ground.git;
+        let (base, head) = (git.tree_files(charge.base)?, git.tree_files(charge.head)?);
+        let [base, head] =
+            [&base, &head].map(|tree| tree.iter().filter_map(|file| file.path.to_str()).collect::<Vec<_>>());
+        let (all, reasons, dropped) = withheld::free(charge.withheld.tests, &base, &head);
+        verdict.notes.extend(dropped);
+        if !reasons.is_empty() {
+            let standing = verdict.standing;
+            *verdict = Verdict { standing, ..and_refused(verdict.clone(), reasons) };
+        }
+        if verdict.decision == Decision::Refused || all.is_empty() {
+            return Ok(Unseen::default());
+        }
         let mut tried = vec![(all.clone(), self.ask_withheld(charge, options, after, &all)?)];
         // One file that does not load may hide the others: they are added one after the other.
         if let [(_, Answer::Unusable(_))] = tried.as_slice()
@@ -95,7 +107,7 @@ impl Court<'_> {
                     *verdict = withheld::overfits(verdict.clone(), *told, failing, of);
                     return Ok(Unseen::default());
                 }
-                Answer::Unusable(why) => verdict.notes.extend(files.last().map(|file| dropped(file, &why))),
+                Answer::Unusable(why) => verdict.notes.extend(files.last().map(|file| withheld::unused(file, &why))),
             }
         }
         Ok(unseen)
@@ -131,8 +143,4 @@ impl Court<'_> {
         };
         self.run(&selection, &[])
     }
-}
-
-fn dropped(file: &TestFile, why: &str) -> String {
-    format!("withheld test file {} is not used: {why}", file.path)
 }

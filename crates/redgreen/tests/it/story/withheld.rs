@@ -6,6 +6,7 @@ mod tables;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -236,6 +237,18 @@ fn a_withheld_file_that_asks_for_something_else_is_dropped_and_the_others_join()
     assert!(files.contains("tests/test_more.py") && !files.contains("test_wrong"), "{files}");
 }
 
+/// The implementer is told one of their names; a file of its own in the same place does not replace them.
+#[test]
+fn a_withheld_test_is_not_replaced_by_the_implementer() {
+    let own = write("tests/test_more.py", "def test_four():\n    pass\n");
+    let taken = turn("green", &format!("{}, {own}", write("roman.py", TABLE)));
+    let given_back = turn("green", &format!("{{ delete = \"tests/test_more.py\" }}, {}", write("roman.py", CODE)));
+    let story = story(&[&red(), &taken, &given_back]);
+    let said = story.redgreen(RUN).exits(3).says("tests/test_more.py is the path of a test that is withheld");
+    said.says("[green.tests_changed]").says("2 tests passed that the implementer did not see");
+    assert_eq!(story.git(&format!("show {}:tests/test_more.py", story.branch())), MORE.trim_end());
+}
+
 #[test]
 fn red_finds_its_withheld_tests_again_when_it_is_asked_again() {
     let passes = "def test_small_numbers():\n    assert True\n";
@@ -309,7 +322,7 @@ fn the_tests_join_the_files_of_a_person() {
     let script = story.place("kata.toml").display().to_string();
     let story = story.env("REDGREEN_SCRIPT", &script);
     story.file("redgreen.toml", "[agent]\non-save = true\n[agents]\ngreen = \"human\"\n").commit("settings");
-    let run = story.prepare("run \"roman numerals\"").spawn().unwrap();
+    let run = story.prepare("run \"roman numerals\"").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let worktree = await_worktree(&story);
     fs::write(worktree.join("roman.py"), CODE).unwrap();
     let output = run.wait_with_output().unwrap();
