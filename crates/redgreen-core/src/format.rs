@@ -2,6 +2,7 @@
 //! never panics, keeps bounded messages, and says whether the report came to its end; it does not judge.
 
 pub mod cobertura;
+pub mod counter;
 pub mod go_cover;
 pub mod go_json;
 pub mod gtest_json;

@@ -43,7 +43,7 @@ pub fn handoff(assignment: &Assignment) -> String {
         section(&mut text, "The list of tests", &list);
     }
     if !assignment.remarks.is_empty() {
-        section(&mut text, "Put right in the list after the last turn", &bulleted(&assignment.remarks));
+        section(&mut text, "Corrected in the list after the last turn", &bulleted(&assignment.remarks));
     }
     if let Some(trouble) = &assignment.trouble {
         let head = format!("This is try {}. The one before was not accepted ({}):", assignment.attempt, trouble.kind);

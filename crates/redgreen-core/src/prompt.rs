@@ -117,7 +117,7 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     }
     text.push_str(&progress(assignment));
     for remark in assignment.remarks.iter().take(REMARKS_MAX) {
-        part(&mut text, "Put right in the list", remark, REQUEST_BYTES_MAX);
+        part(&mut text, "Corrected in the list", remark, REQUEST_BYTES_MAX);
     }
     if let Some(trouble) = &assignment.trouble {
         writeln!(text, "This is try {}. The one before was not accepted:", assignment.attempt).ok();

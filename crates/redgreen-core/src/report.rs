@@ -201,6 +201,15 @@ pub struct LoadError {
     pub message: String,
 }
 
+impl LoadError {
+    /// `src/lib.rs:3: mismatched types`
+    pub fn line_of_its_own(&self) -> String {
+        let file = self.file.as_deref().unwrap_or("the build");
+        let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
+        format!("{file}{line}: {}", self.message.lines().next().unwrap_or_default())
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadErrorKind {
@@ -284,6 +293,10 @@ impl Report {
 
     /// The runner's own words about why it did not get anywhere.
     pub fn own_words(&self, lines_max: usize) -> Vec<String> {
+        // What a compiler prints last says only that there was an error.
+        if self.outcome == Outcome::DidNotCompile && !self.load_errors.is_empty() {
+            return self.load_errors.iter().take(lines_max).map(LoadError::line_of_its_own).collect();
+        }
         let of_tests =
             self.tests.iter().filter(|test| test.status.is_failure()).filter_map(|test| test.message.as_ref());
         let of_files = self.load_errors.iter().map(|error| &error.message);

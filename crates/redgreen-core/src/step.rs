@@ -2,7 +2,7 @@
 
 use crate::agent::{Assignment, Strategy, Trouble};
 use crate::brief::{Kind, headline};
-use crate::event::{Manner, Mark, Outcome};
+use crate::event::{Commits, Manner, Mark, Outcome};
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::names::Oid;
 use crate::phase::{Phase, Role};
@@ -86,7 +86,7 @@ pub fn next(state: &State) -> Step {
         Situation::Ended(Ending::Merged { .. }) => leave(Outcome::Merged),
         Situation::Ended(Ending::Aborted) => leave(Outcome::Aborted),
         Situation::Reviewing(review) => review_step(review),
-        Situation::Merging { manner } => Step::Merge { message: merge_message(state), manner: *manner },
+        Situation::Merging { manner } => Step::Merge { message: merge_message(state, manner.commits), manner: *manner },
         Situation::Discarding => Step::Discard,
         Situation::Measuring { .. } => Step::Measure,
         Situation::Working { phase, attempt, stage } => work(state, *phase, attempt, stage),
@@ -258,13 +258,14 @@ fn commit_message(state: &State, phase: Phase, acceptance: &Acceptance) -> Strin
     )
 }
 
-fn merge_message(state: &State) -> String {
-    format!(
-        "Merge {}: {}\n\nRedgreen-Run: {}\n",
-        text::on_one_line(&state.run.branch),
-        one_line(headline(&state.run.brief.request)),
-        state.run.id
-    )
+fn merge_message(state: &State, commits: Commits) -> String {
+    let request = one_line(headline(&state.run.brief.request));
+    let subject = match commits {
+        Commits::Merged => format!("Merge {}: {request}", text::on_one_line(&state.run.branch)),
+        // A commit with one parent merges nothing.
+        Commits::Squashed => request,
+    };
+    format!("{subject}\n\nRedgreen-Run: {}\n", state.run.id)
 }
 
 /// A commit's first line: whatever the words, one line of bearable length. `git log` prints it as it is.

@@ -214,6 +214,13 @@ impl Desk {
         ops::open(&self.folder, self.environment.clone(), &self.stop)
     }
 
+    /// The same for a verb that clears away what is in the folder of worktrees.
+    fn clearing_project(&self) -> Result<Project> {
+        let project = self.project()?;
+        ops::trust::check_worktree_root(&project.git.root, &project.environment)?;
+        Ok(project)
+    }
+
     /// The same for a verb that runs the project's commands: the user has to have agreed to them, and is asked.
     fn trusted_project(&self) -> Result<Project> {
         let project = self.project()?;

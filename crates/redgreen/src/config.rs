@@ -2,6 +2,7 @@
 //! reads the environment.
 
 pub mod agents;
+mod asked;
 pub mod layers;
 mod models;
 mod properties;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::process::Program;
+pub use asked::is_inside;
 pub use models::{Models, Secret};
 pub use provided::Provided;
 pub use stores::{Store, Way};
@@ -412,39 +414,6 @@ impl File {
             work_ms: self.budget.seconds.map(|seconds| milliseconds(seconds, "budget.seconds")).transpose()?,
         };
         Ok(policy)
-    }
-
-    /// What these settings have run, and where they have things sent, by their keys.
-    pub fn commands(&self) -> Vec<(&'static str, String)> {
-        let path = |path: &PathBuf| path.display().to_string();
-        let (test, agent) = (&self.test, &self.agent);
-        let mut asked = Vec::new();
-        let mut ask =
-            |key: &'static str, values: Vec<String>| asked.extend(values.into_iter().map(|value| (key, value)));
-        ask("test.command", test.command.iter().cloned().collect());
-        // A variable can name a program to load, and what listens on a port may trust whoever asks.
-        ask("test.env", test.env.iter().map(|(name, value)| format!("{name}={value}")).collect());
-        ask("test.env-pass", test.env_pass.clone());
-        ask("test.services", test.services.clone());
-        // Without a fence, tests and agents have all of the user's rights.
-        ask("test.fence", (test.fence == Fence::None).then(|| "none".to_owned()).into_iter().collect());
-        ask("worktree.setup", self.worktree.setup.clone());
-        ask("lint.commands", self.lint.commands.clone().unwrap_or_default());
-        ask("agent.script", agent.script.iter().map(path).collect());
-        // Whoever names the server gets the key.
-        ask("model.base-url", self.model.base_url.iter().cloned().collect());
-        ask("agent.allow-hosts", agent.allow_hosts.clone());
-        let rows = agent.custom.values();
-        let own = rows.flat_map(|row| row.hosts.iter().chain(row.hosts_with.values().flatten()));
-        ask("agent.custom.hosts", own.cloned().collect());
-        ask("agent.network", (agent.network == NetworkAccess::Open).then(|| "open".to_owned()).into_iter().collect());
-        // What agents may read, their makers may read.
-        ask("agent.allow-read", agent.allow_read.iter().map(path).collect());
-        ask("agent.fence", (agent.fence == Fence::None).then(|| "none".to_owned()).into_iter().collect());
-        ask("agent.custom", agent.custom.values().map(|row| row.command.line()).collect());
-        // Whoever names the folder has us write, and clear away, there.
-        ask("worktree.root", self.worktree.root.iter().map(path).collect());
-        asked
     }
 
     /// The linters to run: as configured, or those whose configuration the project has and which are installed.

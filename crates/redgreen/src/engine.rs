@@ -8,6 +8,7 @@ mod judging;
 mod landing;
 mod list;
 mod origin;
+mod others;
 mod outfitting;
 mod refs;
 mod review;

@@ -42,7 +42,7 @@ use crate::agent::choice::{Choice, Ground};
 use crate::agent::external::AgentSandbox;
 use crate::agent::network::NetworkRules;
 use crate::agent::visible::Visible;
-use crate::config::{Environment, File, worktree_root};
+use crate::config::{Environment, File};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
 use crate::git::Git;
@@ -65,7 +65,7 @@ pub struct Stopped {
 pub fn open(start: &Path, environment: Environment, stop: &Stop) -> Result<Project> {
     let git = Git::open(start)?;
     let file = File::read(&git.root, &environment)?;
-    let workshop = Project::workshop(&worktree_root(&file, &environment)?, &git);
+    let workshop = Project::workshop(&trust::worktree_root(&git.root, &file, &environment)?, &git);
     let store = Store::new(&git.common_dir);
     store.check()?;
     Ok(Project { git, store, file, environment, workshop, stop: stop.clone() })

@@ -3,6 +3,7 @@
 //!
 //! It acts and lists what it saw in `RoomFacts`; what that means is decided elsewhere.
 
+mod answers;
 mod compose;
 mod dependencies;
 mod editable;
@@ -24,7 +25,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::{Store, Way};
 use crate::git::Git;
-use crate::process::{Limits, Program, Stop};
+use crate::process::{Attention, Limits, Program, Stop};
 use crate::sandbox::{Bound, Fence, Fenced, Network, Outlet, Sandbox, cargo_parts};
 
 pub use compose::{Configuration, Dropped, Why};
@@ -318,13 +319,24 @@ impl Room {
 
     /// Runs a program in the room and leaves no process behind: the one call that a judge needs.
     pub fn run(&self, sandbox: &Sandbox, program: &Program, request: &Request<'_>) -> Result<Fenced> {
+        self.attended(sandbox, program, request, Attention::None)
+    }
+
+    /// The same for a program whose output is looked at while it runs.
+    pub fn attended(
+        &self,
+        sandbox: &Sandbox,
+        program: &Program,
+        request: &Request<'_>,
+        attention: Attention<'_>,
+    ) -> Result<Fenced> {
         self.place_dependencies(sandbox)?;
         let mut fence = self.fence(sandbox, request.network);
         fence.writable.extend(request.extra.iter().cloned());
         fence.outlet = request.outlet.cloned();
         let offline = if request.network == Network::Full { "false" } else { "true" };
         let program = program.clone().env("CARGO_NET_OFFLINE", offline);
-        sandbox.run(&program, &fence, request.limits, request.stop)
+        sandbox.attended(&program, &fence, request.limits, request.stop, attention)
     }
 
     /// Takes the room away with all that is in it; build output stays.

@@ -27,7 +27,7 @@ pub use tally::Tally;
 use crate::config;
 use crate::egress::{Listen, Proxy, Rules};
 use crate::failure::Failure;
-use crate::process::{Limits, Output, Program, Stop, kill_marked};
+use crate::process::{AtWork, Attention, Limits, Output, Program, Stop, kill_marked};
 use crate::room::{Request, Room};
 use crate::sandbox::{Fence, Network, Outlet, Sandbox};
 
@@ -292,8 +292,8 @@ impl Suite {
                 "" => workdir.to_owned(),
                 below => workdir.join(below),
             };
-            let run = Run { place, workdir: &folder, settings, stop, scratch: scratch.path(), deadline };
-            let _at_work = stop.suite_at_work(found.row.name, scratch.path().join(STREAM));
+            let at_work = &stop.suite_at_work(found.row.name, scratch.path().join(STREAM));
+            let run = Run { place, workdir: &folder, settings, stop, at_work, scratch: scratch.path(), deadline };
             let started = Instant::now();
             let ran = match run.framework(found, &selection)? {
                 None if selection == Selection::Coverage => run.framework(found, &Selection::All)?,
@@ -318,6 +318,8 @@ struct Run<'a> {
     workdir: &'a Path,
     settings: &'a Settings,
     stop: &'a Stop,
+    /// Is told what the programs print, for whoever watches.
+    at_work: &'a AtWork,
     /// A fresh folder outside the worktree that only we can read; gone after the run.
     scratch: &'a Path,
     deadline: Instant,
@@ -412,9 +414,11 @@ impl Run<'_> {
         let mark = text(self.scratch)?;
         let wall = self.deadline.saturating_duration_since(Instant::now());
         let limits = Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX };
+        let mut hear = |bytes: &[u8]| self.at_work.hear(bytes);
+        let attention = Attention::Watching(&mut hear);
         match self.place {
             Place::Open(_) => {
-                let output = program.clone().env(MARK, &mark).output(limits, self.stop);
+                let output = program.clone().env(MARK, &mark).attended(limits, self.stop, attention);
                 let ended = output.as_ref().is_ok_and(|output| output.exit != Exit::TimedOut);
                 if !ended {
                     kill_marked(MARK, &mark);
@@ -428,14 +432,14 @@ impl Run<'_> {
                 let services =
                     self.services(fenced.sandbox, fence.outlet.is_some() || fence.network == Network::Full)?;
                 fence.outlet = fence.outlet.or(services.as_ref().map(|(_, outlet)| outlet.clone()));
-                Ok(fenced.sandbox.run(program, &fence, limits, self.stop)?.output)
+                Ok(fenced.sandbox.attended(program, &fence, limits, self.stop, attention)?.output)
             }
             Place::Room(room, sandbox) => {
                 let extra = [self.scratch.to_owned()];
                 let services = self.services(sandbox, false)?;
                 let outlet = services.as_ref().map(|(_, outlet)| outlet);
                 let request = Request { network: Network::Loopback, outlet, extra: &extra, limits, stop: self.stop };
-                Ok(room.run(sandbox, program, &request)?.output)
+                Ok(room.attended(sandbox, program, &request, attention)?.output)
             }
         }
     }

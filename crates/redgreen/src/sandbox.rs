@@ -12,6 +12,7 @@ mod installed;
 mod mounts;
 mod plan;
 mod rules;
+mod stamp;
 mod sweep;
 mod wrap;
 
@@ -30,6 +31,7 @@ use crate::process::{Attention, Limits, Output, Program, Stop};
 pub use fenced::{SUBCOMMAND, main as fenced_main};
 pub use forward::PORT as OUTLET_PORT;
 pub use installed::{Installed, cargo_parts};
+pub use stamp::Stamp;
 
 /// How long one try of one means may take. It takes a few milliseconds where it works; on a machine with fifty runs at
 /// once it takes seconds, and a fence must not become a weaker one by that.
@@ -276,7 +278,9 @@ impl Sandbox {
             }
             Means::Landlock => Held {
                 by,
-                files: Grip::Loose("names of hidden files can be asked for, and modes and times be set"),
+                files: Grip::Loose(
+                    "/dev/shm is shared, names of hidden files can be asked for, modes and times be set",
+                ),
                 network: landlock_network(fence),
                 sockets: landlock_sockets(fence),
                 processes: Grip::Loose("found by search"),

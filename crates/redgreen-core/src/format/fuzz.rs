@@ -98,10 +98,11 @@ fn longest<'a>(texts: impl IntoIterator<Item = &'a str>) -> usize {
 
 fn junit_keeps(bytes: &[u8]) -> usize {
     let document = junit::parse(bytes);
-    let faults = document.cases.iter().flat_map(|case| [&case.failure, &case.error, &case.skipped]).flatten();
+    let faults = document.cases.telling().flat_map(|case| [&case.failure, &case.error, &case.skipped]).flatten();
     let texts = faults.flat_map(|fault| [fault.text.head.as_str(), fault.text.tail.as_str(), fault.class.as_str()]);
-    let outputs = document.cases.iter().filter_map(|case| case.system_out.as_deref()).map(|kept| kept.tail.as_str());
-    longest(texts.chain(outputs).chain(document.cases.iter().filter_map(|case| case.name.as_deref())))
+    let outputs = document.cases.telling().filter_map(|case| case.system_out.as_deref()).map(|kept| kept.tail.as_str());
+    let names = document.cases.iter().filter_map(|case| Some(case.name.as_ref()?.len()));
+    longest(texts.chain(outputs)).max(names.max().unwrap_or_default())
 }
 
 fn tap_keeps(bytes: &[u8]) -> usize {

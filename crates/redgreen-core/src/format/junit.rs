@@ -5,9 +5,11 @@ use super::xml::{self, Element, Piece};
 use super::{MESSAGE_BYTES_MAX, bounded_head, bounded_tail};
 use crate::report::{LoadError, LoadErrorKind, Report, Stage, Status, Test};
 
+mod cases;
 mod dialects;
 mod write;
 
+pub use cases::Cases;
 use dialects::Nameless;
 pub use dialects::{
     ANY, BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST, PHPUNIT, PYTEST,
@@ -18,7 +20,7 @@ pub use write::write;
 /// A document.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    pub cases: Vec<Case>,
+    pub cases: Cases,
     /// It has JUnit's root, and every element is closed.
     pub complete: bool,
 }
@@ -87,7 +89,9 @@ pub fn parse(bytes: &[u8]) -> Document {
             }
         }
         Piece::Close("testcase") => {
-            document.cases.extend(case.take());
+            if let Some(case) = case.take() {
+                document.cases.push(case);
+            }
             place = None;
         }
         Piece::Close(name) => {
@@ -104,9 +108,9 @@ pub fn parse(bytes: &[u8]) -> Document {
 /// finished, and there must be one.
 pub fn add(report: &mut Report, dialect: &Dialect, documents: &[Document], relative: impl Fn(&str) -> String) {
     report.finished = !documents.is_empty() && documents.iter().all(|document| document.complete);
-    for case in documents.iter().flat_map(|document| &document.cases) {
+    for case in documents.iter().flat_map(|document| document.cases.iter()) {
         let Some(name) = case.name.as_deref().filter(|name| !name.is_empty()) else {
-            nameless(report, dialect, case);
+            nameless(report, dialect, &case);
             continue;
         };
         let unloaded =
@@ -126,7 +130,7 @@ pub fn add(report: &mut Report, dialect: &Dialect, documents: &[Document], relat
         }
         report.tests.push(Test {
             id: if case.classname.is_empty() { name.to_owned() } else { format!("{}::{name}", case.classname) },
-            status: dialect.status(case),
+            status: dialect.status(&case),
             file: case.file.as_deref().map(&relative),
             line: case.line.map(|line| line.saturating_add(dialect.line_offset)),
             message: message.filter(|message| !message.is_empty()),

@@ -171,13 +171,14 @@ fn parse(captured: &Captured) -> Report {
     }
     let mut document = junit::parse(captured.file(JUNIT).unwrap_or_default());
     // CTest repeats the name.
-    document.cases.iter_mut().for_each(|case| case.classname.clear());
+    document.cases.rename_classes(|_| String::new());
     junit::add(&mut report, &junit::CTEST, std::slice::from_ref(&document), |path| captured.relative(path));
     let lines = Lines::read(&captured.stdout);
     if !document.complete {
         report.tests = lines.tests(captured.exit);
     }
-    let outputs = document.cases.iter().filter_map(|case| Some((case.name.as_deref()?, case.system_out.as_deref()?)));
+    let outputs =
+        document.cases.telling().filter_map(|case| Some((case.name.as_deref()?, case.system_out.as_deref()?)));
     let outputs: BTreeMap<&str, &junit::Kept> = outputs.collect();
     let programs = Programs::read(captured);
     let tests = std::mem::take(&mut report.tests);

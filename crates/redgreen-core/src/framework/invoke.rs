@@ -126,7 +126,7 @@ pub struct Probe {
 pub struct Missing {
     pub what: String,
     pub evidence: String,
-    /// The command that puts it right.
+    /// The command that fixes it.
     pub next: String,
 }
 

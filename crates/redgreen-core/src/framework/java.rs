@@ -88,7 +88,7 @@ pub(super) fn add(report: &mut Report, dialect: &Dialect, captured: &Captured, b
     junit::add(report, dialect, &whole, |path| captured.relative(path));
     for (name, document) in &documents {
         let module = name.split(built_in).next().filter(|module| *module != *name).unwrap_or_default();
-        for case in &document.cases {
+        for case in document.cases.telling() {
             let Some(fault) = case.failure.as_ref().or(case.error.as_ref()) else { continue };
             let id = format!("{}::{}", case.classname, case.name.as_deref().unwrap_or_default());
             let Some(test) = report.tests.iter_mut().find(|test| test.id == id) else { continue };

@@ -166,8 +166,7 @@ fn parse(captured: &Captured) -> Report {
         report.decided = Some(Outcome::UsageError);
     }
     let mut documents: Vec<junit::Document> = captured.files(".xml").map(junit::parse).collect();
-    let cases = documents.iter_mut().flat_map(|document| &mut document.cases);
-    cases.for_each(|case| case.classname = prefix(&case.classname));
+    documents.iter_mut().for_each(|document| document.cases.rename_classes(prefix));
     junit::add(&mut report, &junit::NEXTEST, &documents, |path| captured.relative(path));
     place(&mut report, &documents);
     let listed = captured.step_after(LIST).and_then(Listed::read).unwrap_or_default();
@@ -192,7 +191,7 @@ fn parse(captured: &Captured) -> Report {
 
 /// What a failure says is in its text, as libtest would have printed it.
 fn place(report: &mut Report, documents: &[junit::Document]) {
-    let cases = documents.iter().flat_map(|document| &document.cases);
+    let cases = documents.iter().flat_map(|document| document.cases.telling());
     let failed = cases.filter_map(|case| Some((case, case.failure.as_deref()?)));
     let texts: BTreeMap<String, &str> = failed
         .map(|(case, fault)| (format!("{}::{}", case.classname, case.name.as_deref().unwrap_or_default()), fault))

@@ -14,12 +14,10 @@ impl State {
         phase: Phase,
         mut attempt: Attempt,
         failure: Failure,
-        message: &str,
+        trouble: Trouble,
         tree: &Oid,
         at: i64,
     ) -> Situation {
-        let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.to_owned() };
-        attempt.trouble = Some(trouble.clone());
         attempt.retries += 1;
         let asked = match failure {
             Failure::RateLimit { retry_after_ms } => retry_after_ms,
@@ -37,10 +35,10 @@ impl State {
                 attempt.retries -= 1;
                 attempt.tree.clone_from(tree);
                 attempt.trouble = Some(Trouble {
-                    message: format!("an earlier turn was cut short, and its edits are there: {message}"),
-                    ..trouble
+                    message: format!("an earlier turn was cut short, and its edits are there: {}", trouble.message),
+                    kind: trouble.kind,
                 });
-                return Situation::Working { phase, attempt, stage: Stage::Spent { what: message.to_owned() } };
+                return Situation::Working { phase, attempt, stage: Stage::Spent { what: trouble.message } };
             }
         };
         if attempt.retries > self.run.policy.retries_max {
@@ -58,12 +56,10 @@ impl State {
         phase: Phase,
         mut attempt: Attempt,
         failure: Failure,
-        message: &str,
+        trouble: Trouble,
         tree: &Oid,
     ) -> Situation {
-        let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.to_owned() };
         attempt.tree.clone_from(tree);
-        attempt.trouble = Some(trouble.clone());
         let nobody_there = match failure {
             Failure::Timeout => {
                 attempt.timeouts = attempt.timeouts.saturating_add(1);

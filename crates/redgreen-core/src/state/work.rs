@@ -30,16 +30,17 @@ impl State {
                         attempt.list.clone_from(list);
                         Stage::Judging { answer: answer.clone() }
                     }
-                    Turn::Failed { failure, message } if *human => {
-                        attempt.withheld.clone_from(withheld);
-                        return Some(self.person_stopped(phase, attempt, *failure, message, tree));
-                    }
                     Turn::Failed { failure, message } => {
-                        // Only a turn that the budget cut short keeps its edits.
-                        if *failure == Failure::Budget {
+                        // An agent's turn keeps its edits only where the budget cut it short.
+                        if *human || *failure == Failure::Budget {
                             attempt.withheld.clone_from(withheld);
                         }
-                        return Some(self.agent_failed(phase, attempt, *failure, message, tree, at));
+                        let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.clone() };
+                        attempt.trouble = Some(trouble.clone());
+                        return Some(match human {
+                            true => self.person_stopped(phase, attempt, *failure, trouble, tree),
+                            false => self.agent_failed(phase, attempt, *failure, trouble, tree, at),
+                        });
                     }
                 }
             }

@@ -28,9 +28,7 @@ const USUAL_KEY: &str = "ANTHROPIC_API_KEY";
 
 /// The names of all agents that every project has.
 pub fn known() -> Vec<String> {
-    // A table that cannot be read is told when an agent is looked up in it.
-    let programs = config::agents::table().into_iter().flatten().map(|(name, _)| name.clone());
-    [BUILT_IN, SCRIPTED, HUMAN].into_iter().map(str::to_owned).chain(programs).collect()
+    [BUILT_IN, SCRIPTED, HUMAN].into_iter().chain(config::agents::names()).map(str::to_owned).collect()
 }
 
 /// What agents are made from.

@@ -65,10 +65,12 @@ impl Human {
             return Ok(taken(Turn::Done { answer: String::new() }, "nobody was asked\n".to_owned()));
         }
         let words = self.words(assignment, orders.worktree);
+        // Looked at before anybody is told, so that a save right after that is not missed.
+        let seen = if *self == Self::OnSave { look(orders.worktree) } else { Seen::new() };
         (orders.live)(&Said::Text(words.clone()));
         let waited = match self {
             Self::OnEnter { editor } => until_enter(orders, editor.as_deref())?,
-            Self::OnSave => until_saved(orders)?,
+            Self::OnSave => until_saved(orders, seen)?,
         };
         let turn = match waited {
             Waited::Over if assignment.role == Role::TestList => Turn::Done { answer: self.choose(orders)? },
@@ -180,9 +182,8 @@ fn edit(editor: &str, orders: &mut Orders<'_>, deadline: Instant) -> Result<()> 
     Ok(())
 }
 
-fn until_saved(orders: &Orders<'_>) -> Result<Waited> {
+fn until_saved(orders: &Orders<'_>, mut seen: Seen) -> Result<Waited> {
     let deadline = Instant::now() + orders.time_limit;
-    let mut seen = look(orders.worktree);
     let mut changed: Option<Instant> = None;
     loop {
         orders.stop.sleep(LOOK)?;

@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -15,6 +15,7 @@ use super::place::holds_secrets;
 use crate::config::{self, Environment};
 use crate::failure::Failure;
 use crate::git::Git;
+use crate::journal::Store;
 use crate::room::furnish_home;
 use crate::sandbox::{Bound, Fence, Installed, Sandbox};
 
@@ -188,9 +189,8 @@ impl Visible {
 
     /// Where exchanges with a model are kept that are not given a whole path: with our records, not in the project.
     pub(super) fn cassette(&self, named: &Path) -> Option<PathBuf> {
-        let is_inside = named.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        let git = self.git.as_ref().filter(|_| is_inside)?;
-        Some(git.common_dir.join("redgreen/cassettes").join(named))
+        let git = self.git.as_ref().filter(|_| config::is_inside(named))?;
+        Some(Store::new(&git.common_dir).cassettes().join(named))
     }
 
     /// Every file of the worktree that is called like a secret.

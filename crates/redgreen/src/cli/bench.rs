@@ -1,18 +1,21 @@
 //! `redgreen bench`.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::ValueEnum;
 
 use super::Desk;
-use crate::failure::Code;
+use crate::failure::{Code, Failure};
+use crate::ops::bench::goals::{Landed, Unit, losses, mebibytes};
 use crate::ops::bench::{self, Bench, Length, Part};
 
 /// Measure what redgreen itself costs on this machine, beside git and the tests
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Works in a scratch folder of its own. Needs git and cargo; no key, no network.\n\n\
-                        Examples:\n  redgreen bench\n  redgreen bench suites\n  redgreen bench --quick --json")]
+                        Examples:\n  redgreen bench\n  redgreen bench suites\n  redgreen bench --quick --json\n  redgreen bench --compare docs/figures.json")]
 pub(super) struct Args {
     /// What to measure; without one, everything
     #[arg(value_name = "PART")]
@@ -20,6 +23,9 @@ pub(super) struct Args {
     /// Fewer turns and smaller repositories
     #[arg(long)]
     quick: bool,
+    /// Compare with figures that `bench --json` printed before; one that became worse is exit code 1
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -61,9 +67,51 @@ impl Args {
         let all = Choice::value_variants();
         let chosen = if self.parts.is_empty() { all } else { &self.parts };
         let parts: Vec<Part> = chosen.iter().copied().map(Part::from).collect();
-        let bench = bench::bench(length, &parts, &desk.environment, &desk.stop, &mut tell)?;
-        desk.printer.answer(&table(&bench), &bench);
-        Ok(Code::Done)
+        let landed = self.compare.as_deref().map(landed).transpose()?;
+        let mut bench = bench::bench(length, &parts, &desk.environment, &desk.stop, &mut tell)?;
+        bench.losses = landed.as_ref().map(|landed| losses(landed, &bench.goals)).unwrap_or_default();
+        let text = format!("{}\n{}{}", table(&bench), goals(&bench), lost(&bench));
+        desk.printer.answer(&text, &bench);
+        Ok(if bench.losses.is_empty() { Code::Done } else { Code::No })
+    }
+}
+
+/// The figures of before, read first: a bench takes minutes.
+fn landed(path: &Path) -> Result<Landed> {
+    let unusable = |error: String| {
+        Failure::usage(format!("{} holds no figures to compare with", path.display()))
+            .evidence(error)
+            .next(format!("redgreen bench --json > {}", path.display()))
+    };
+    let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+    Ok(serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?)
+}
+
+/// Each figure that is to be something, and whether it is.
+fn goals(bench: &Bench) -> String {
+    let width = bench.goals.iter().map(|goal| goal.name.chars().count()).max().unwrap_or_default();
+    let mut text = String::new();
+    for goal in &bench.goals {
+        let word = if goal.met { "met" } else { "NOT MET" };
+        let (value, below) = (shown(goal.value, goal.unit), shown(goal.below, goal.unit));
+        writeln!(text, "{:<width$} {value:>11}   goal: below {below}   {word}", goal.name).ok();
+    }
+    text
+}
+
+fn lost(bench: &Bench) -> String {
+    bench.losses.iter().fold(String::new(), |mut text, loss| {
+        let (value, landed) = (shown(loss.value, loss.unit), shown(loss.landed, loss.unit));
+        writeln!(text, "worse than before: {} is {value}, and was {landed}", loss.name).ok();
+        text
+    })
+}
+
+fn shown(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Milliseconds => format!("{value:.1} ms"),
+        Unit::Ratio => format!("{value:.2} x"),
+        Unit::Mebibytes => format!("{value:.1} MiB"),
     }
 }
 
@@ -106,9 +154,4 @@ fn table(bench: &Bench) -> String {
         writeln!(text, "{:<26} {:>9.1} MiB", "peak memory of a run", mebibytes(bytes)).ok();
     }
     text
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with one digit after the point")]
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }

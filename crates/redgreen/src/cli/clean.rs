@@ -29,7 +29,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         // Demos are left behind by people who have no project yet.
-        let project = if Git::open(&desk.folder).is_ok() { Some(desk.project()?) } else { None };
+        let project = if Git::open(&desk.folder).is_ok() { Some(desk.clearing_project()?) } else { None };
         let temporary = std::env::temp_dir();
         let listed = clean::look(project.as_ref(), &temporary)?;
         let here = !desk.printer.json && io::stdin().is_terminal() && io::stderr().is_terminal();

@@ -89,7 +89,7 @@ fn undo(stopped: &Stopped) -> String {
 
 impl AbortArgs {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let stopped = ops::decide::abort(&desk.project()?, self.run.as_deref(), &mut desk.watch())?;
+        let stopped = ops::decide::abort(&desk.clearing_project()?, self.run.as_deref(), &mut desk.watch())?;
         desk.stopped(&stopped);
         // Asked to abort, it aborted: that is a success of this command.
         Ok(if stopped.outcome == Outcome::Aborted { Code::Done } else { stopped.code() })

@@ -30,9 +30,9 @@ impl Args {
         let bad = doctor.checks.iter().filter(|check| check.finding == Finding::Bad).count();
         let (style, words, next) = match (doctor.ready, &doctor.agent) {
             (true, Some(agent)) => (GOOD, format!("a run could start; {agent} would work"), ops::BEGIN),
-            (true, None) => (DOUBT, "a run could start as soon as somebody works".to_owned(), "redgreen agents"),
+            (true, None) => (DOUBT, "ready, but no agent is configured".to_owned(), "redgreen agents"),
             (false, _) => {
-                (BAD, format!("no run could start: {} to put right", view::count(bad, "thing")), "redgreen doctor")
+                (BAD, format!("a run cannot start: {} to fix", view::count(bad, "problem")), "redgreen doctor")
             }
         };
         text.push_str(&format!("{}\n{}", paint(style, &words), view::next_line(next)));

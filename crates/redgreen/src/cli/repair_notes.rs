@@ -7,7 +7,7 @@ use crate::failure::Code;
 use crate::ops::notes;
 use crate::view;
 
-/// Put damaged handoff notes right from the journals; what cannot be put right is moved aside, never thrown away
+/// Repair damaged handoff notes from the journals; what cannot be repaired is moved aside, never thrown away
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  redgreen repair-notes")]
 pub(super) struct Args {}

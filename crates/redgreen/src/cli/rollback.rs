@@ -16,7 +16,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let stopped = ops::rollback::rollback(&desk.project()?, &self.commit, &mut desk.watch())?;
+        let stopped = ops::rollback::rollback(&desk.clearing_project()?, &self.commit, &mut desk.watch())?;
         desk.stopped_with(&stopped, "rolled back; it goes on from there");
         Ok(Code::Done)
     }

@@ -215,7 +215,8 @@ fn decide(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> 
     if stopped.outcome != Outcome::Waiting || !here {
         return Ok(None);
     }
-    let trees = [stopped.state.run.base.tree.as_str(), stopped.state.progress.head.tree.as_str()];
+    let merged = ops::decide::to_be_merged(project, &stopped.state)?;
+    let trees = [stopped.state.run.base.tree.as_str(), merged.as_str()];
     desk.printer.talk(&changes(project, trees)?);
     match ask(desk, project, trees)? {
         Some(answer) => {

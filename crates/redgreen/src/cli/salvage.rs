@@ -139,6 +139,12 @@ fn kept(why: &str) -> &str {
         "interrupted" => "what an interrupted turn had written",
         "aborted" => "the commits of a run that was aborted",
         "undone" => "a merge that was taken back",
+        "squashed" => "the commits that `approve --squash` made one commit of",
+        "human" => "what a person wrote and nobody judged, before an agent went on",
+        "before-your-commits" => "what was under way when you added commits to the run's branch",
+        "branch-moved" => "the commits that the run's branch was moved to while an agent worked",
+        "left-behind" => "files in a worktree of a run that is not there any more",
+        "deleted" => "work of the run that no branch had any more",
         other => other,
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let stopped = ops::undo::undo(&desk.project()?, self.run.as_deref(), &mut desk.watch())?;
+        let stopped = ops::undo::undo(&desk.clearing_project()?, self.run.as_deref(), &mut desk.watch())?;
         let target = view::name(&stopped.state.run.target).into_owned();
         desk.stopped_with(&stopped, &format!("undone: {target} is as it was, and the run waits for a human"));
         // Asked to undo, it undid: that is a success of this command.

@@ -132,6 +132,28 @@ pub struct Home {
     pub copy: Vec<String>,
 }
 
+impl Row {
+    /// What a project asks its user for with an agent of its own, hosts aside: what is run with which words, and what of the
+    /// user's it knows.
+    pub fn wishes(&self) -> Vec<(&'static str, String)> {
+        let words = [&self.new, &self.resume, &self.fork, &self.model, &self.fenced, &self.unfenced];
+        let words = words.into_iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect();
+        let set = self.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let of_home =
+            |home: &Home| home.link.iter().chain(&home.copy).map(|part| format!("{}/{part}", home.from)).collect();
+        let all: [(&'static str, Vec<String>); 7] = [
+            ("agent.custom", vec![self.command.line()]),
+            ("agent.custom words", words),
+            ("agent.custom.set", set),
+            ("agent.custom.env", self.env.clone()),
+            ("agent.custom.folders", self.folders.clone()),
+            ("agent.custom.files", self.files.clone()),
+            ("agent.custom.home", self.home.as_ref().map(of_home).unwrap_or_default()),
+        ];
+        all.into_iter().flat_map(|(key, values)| values.into_iter().map(move |value| (key, value))).collect()
+    }
+}
+
 fn yes() -> bool {
     true
 }
@@ -168,13 +190,32 @@ fn moved(home: Option<&Path>, row: &Row, path: &str, folder: impl Fn(&str) -> Op
     elsewhere.map(|path| path.components().collect()).or_else(|| Some(home?.join(path)))
 }
 
+/// The table of agents as it is written.
+const ROWS: &str = include_str!("../../agents.toml");
+
+/// The names of the agents we know, in order. Every start of the program needs them, for its help, and nothing else of the
+/// table.
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = ROWS
+        .lines()
+        .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'))
+        .filter(|name| is_plain(name))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
 /// The agents we know, by name.
 pub fn table() -> Result<&'static BTreeMap<String, Row>> {
     static TABLE: OnceLock<BTreeMap<String, Row>> = OnceLock::new();
     if let Some(known) = TABLE.get() {
         return Ok(known);
     }
-    let rows = toml::from_str(include_str!("../../agents.toml")).context("read our own table of agents")?;
+    let rows = toml::from_str(ROWS).context("read our own table of agents")?;
     Ok(TABLE.get_or_init(|| rows))
 }
 
@@ -213,6 +254,11 @@ mod tests {
     use redgreen_core::egress::Entry;
 
     use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_table() {
+        assert_eq!(names(), table().unwrap().keys().collect::<Vec<_>>());
+    }
 
     #[test]
     fn every_row_of_the_table_can_be_used() {

@@ -26,6 +26,11 @@ impl Engine<'_> {
         worktree.private.join(HUMAN).exists()
     }
 
+    /// Whether a person was asked for this turn already, and their files are what they left of it.
+    pub(super) fn is_turn_of_human(&self, worktree: &Worktree, assignment: &Assignment) -> bool {
+        fs::read_to_string(worktree.private.join(HUMAN)).is_ok_and(|marked| marked == turn_of(assignment))
+    }
+
     pub(super) fn unmark_human(&self, worktree: &Worktree) -> Result<()> {
         let mark = worktree.private.join(HUMAN);
         match fs::remove_file(&mark) {

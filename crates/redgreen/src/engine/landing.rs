@@ -10,9 +10,11 @@ use redgreen_core::event::{Commits, Event, ListIs, Manner, Mark, Outcome};
 use redgreen_core::judge::{self, Evidence};
 use redgreen_core::names::{Branch, Oid, SalvageName};
 use redgreen_core::phase::Phase;
+use redgreen_core::report::Report;
 use redgreen_core::test_list;
 use redgreen_core::verdict::{Code, Decision};
 
+use super::others::misses_tests;
 use super::review::Added;
 use super::{Engine, now};
 use crate::failure::{self, Failure};
@@ -259,12 +261,17 @@ impl Engine<'_> {
         let worktree = self.worktree();
         let report = trial::measure(self.ground(&worktree), &tree, timeout)?.report;
         let before = self.accepted_report()?;
-        self.remove_worktree(&self.worktree())?;
         // To every test that passed before, a merge is what a refactoring is: it may not change anything.
         let merged = ChangedPath { path: target.to_string(), kind: Kind::Modified, class: Class::Implementation };
         let change = Change { paths: vec![merged] };
-        let mut verdict =
-            judge::judge(Phase::Refactor, Evidence { change: &change, before: &before, after: &report, targets: &[] });
+        let judged = |before: &Report| {
+            judge::judge(Phase::Refactor, Evidence { change: &change, before, after: &report, targets: &[] })
+        };
+        let mut verdict = judged(&before);
+        if misses_tests(&verdict) {
+            verdict = judged(&self.without_deleted(before, tip)?);
+        }
+        self.remove_worktree(&self.worktree())?;
         // What the other side repaired is welcome.
         verdict.reasons.retain(|reason| reason.code != Code::RefactorTurnsGreen);
         Ok((verdict.decision != Decision::Accepted && !verdict.reasons.is_empty()).then(|| Trouble {

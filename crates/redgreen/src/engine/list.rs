@@ -50,7 +50,7 @@ impl Engine<'_> {
         self.own_list(worktree).map(drop)
     }
 
-    /// Writes the list with the engine's own ticks; says what that put right.
+    /// Writes the list with the engine's own ticks; says what it changed for that.
     pub(super) fn own_list(&self, worktree: &Worktree) -> Result<Vec<String>> {
         let path = worktree.path.join(test_list::FILE);
         let text = read(&path)?;
@@ -63,19 +63,19 @@ impl Engine<'_> {
         Ok(owned.undone.iter().map(ToString::to_string).collect())
     }
 
-    /// After the turn of an agent that is no planner: the list is as it was accepted. `tree` is what the agent left.
-    pub(super) fn put_back_list(&self, worktree: &Worktree, tree: &Oid) -> Result<bool> {
-        let git = &self.project.git;
-        let head = &self.state.progress.head.tree;
-        if tree == head || !git.diff(head, tree)?.iter().any(|changed| changed.path == test_list::FILE) {
-            return Ok(false);
-        }
+    /// Whether the list differs from the accepted one in what was left at the end of a turn.
+    pub(super) fn changes_list(&self, tree: &Oid) -> Result<bool> {
+        let (git, head) = (&self.project.git, &self.state.progress.head.tree);
+        Ok(tree != head && git.diff(head, tree)?.iter().any(|changed| changed.path == test_list::FILE))
+    }
+
+    /// After the turn of an agent that is no planner: the list is as it was accepted.
+    pub(super) fn put_back_list(&self, worktree: &Worktree) -> Result<()> {
         let path = worktree.path.join(test_list::FILE);
-        match git.read_file(head, test_list::FILE)? {
-            Some(bytes) => replace(&path, &bytes)?,
-            None => clear(&path)?,
+        match self.project.git.read_file(&self.state.progress.head.tree, test_list::FILE)? {
+            Some(bytes) => replace(&path, &bytes),
+            None => clear(&path),
         }
-        Ok(true)
     }
 
     /// The tree with the list put back to what it was where the run began. That is what gets merged, so it is what the

@@ -12,6 +12,7 @@ use redgreen_core::state::review::Review;
 use redgreen_core::state::{Progress, Situation, Stage};
 use redgreen_core::verdict::Decision;
 
+use super::others::misses_tests;
 use super::{Engine, elapsed_ms, now};
 use crate::failure::Failure;
 use crate::trial::{self, Charge, Remembered, Tried, Withheld};
@@ -163,7 +164,7 @@ impl Engine<'_> {
             Phase::Refactor => known_unbuilt(before),
             Phase::Red | Phase::Green | Phase::Plan | Phase::Complete => before,
         };
-        let charge = Charge {
+        let mut charge = Charge {
             phase,
             base: &progress.head.tree,
             head: &commit.tree,
@@ -177,8 +178,16 @@ impl Engine<'_> {
         };
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;
         // A merge with the branch the run is meant for brings what others did; that the tests pass is what counts.
-        if phase == Phase::Refactor && self.merges_target(progress, commit)? {
-            tried.verdict = trial::as_a_merge(&self.state.run.target, &charge, &tried);
+        if phase == Phase::Refactor
+            && let Some(other) = self.merged_target(progress, commit)?
+        {
+            let target = &self.state.run.target;
+            tried.verdict = trial::as_a_merge(target, &charge, &tried);
+            if misses_tests(&tried.verdict) {
+                let before = charge.before.take().unwrap_or_default();
+                charge.before = Some(self.without_deleted(before, &other)?);
+                tried.verdict = trial::as_a_merge(target, &charge, &tried);
+            }
         }
         if phase == Phase::Refactor && !owed.is_empty() {
             tried.report.outcome = outcome;
@@ -190,13 +199,16 @@ impl Engine<'_> {
         Ok(tried)
     }
 
-    fn merges_target(&self, progress: &Progress, commit: &Mark) -> Result<bool> {
+    /// The commit of the target branch that a commit merges into the run's branch, if that is what it does.
+    fn merged_target(&self, progress: &Progress, commit: &Mark) -> Result<Option<Oid>> {
         let git = &self.project.git;
         let parents = git.parents(&commit.commit)?;
-        let Some(target) = git.read_ref(&format!("refs/heads/{}", self.state.run.target))? else { return Ok(false) };
+        let Some(target) = git.read_ref(&format!("refs/heads/{}", self.state.run.target))? else { return Ok(None) };
         match parents.as_slice() {
-            [first, other] if *first == progress.head.commit => git.contains(&target, other),
-            _ => Ok(false),
+            [first, other] if *first == progress.head.commit && git.contains(&target, other)? => {
+                Ok(Some(other.clone()))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -75,9 +75,6 @@ impl Engine<'_> {
         if let Some(event) = self.notice_commits()? {
             return Ok(event);
         }
-        if assignment.phase == Phase::Plan {
-            self.lay_out_list(&worktree)?;
-        }
         let Some(team) = &self.team else {
             return Err(Failure::usage("this run has no agent to go on with")
                 .next("redgreen resume --agent <name>")
@@ -86,6 +83,10 @@ impl Engine<'_> {
         let agent = team.member(assignment.role);
         let human = matches!(agent, Agent::Human(_));
         let mut handed_over = None;
+        // What a person has begun to plan is as they left it until their turn is over.
+        if assignment.phase == Phase::Plan && !(human && self.is_turn_of_human(&worktree, assignment)) {
+            self.lay_out_list(&worktree)?;
+        }
         if human {
             self.mark_human(&worktree, assignment)?;
         } else {
@@ -130,7 +131,7 @@ impl Engine<'_> {
             Some(turn) => Taken { turn, ..taken },
             None => taken,
         };
-        let (snapshot, list) = self.snapshot_with_list(&worktree, assignment.role)?;
+        let (snapshot, list) = self.snapshot_with_list(&worktree, assignment.role, human)?;
         let name = self.turn_name(assignment.role);
         let (withheld, unused) = self.take_withheld(&worktree, assignment, &snapshot.tree, &name)?;
         notices.extend(unused);
@@ -156,19 +157,26 @@ impl Engine<'_> {
         Ok(Event::Turned { role, turn, tree, cost, took_ms, session, agent: who, human, notices, list, withheld })
     }
 
-    /// What the agent left, with the list as the engine has it; and what had to be put right in it.
-    fn snapshot_with_list(&self, worktree: &Worktree, role: Role) -> Result<(Snapshot, Vec<String>)> {
+    /// What the agent left, with the list as the engine has it; and what was changed in it for that.
+    fn snapshot_with_list(&self, worktree: &Worktree, role: Role, human: bool) -> Result<(Snapshot, Vec<String>)> {
         let (git, head) = (&self.project.git, &self.state.progress.head.tree);
         if role == Role::TestList {
             let list = self.own_list(worktree)?;
             return Ok((git.snapshot(worktree, head)?, list));
         }
-        let snapshot = git.snapshot(worktree, head)?;
-        if self.put_back_list(worktree, &snapshot.tree)? {
-            let sentence = format!("put {} back: only planning changes the list", test_list::FILE);
-            return Ok((git.snapshot(worktree, head)?, vec![sentence]));
+        let mut snapshot = git.snapshot(worktree, head)?;
+        if !self.changes_list(&snapshot.tree)? {
+            return Ok((snapshot, Vec::new()));
         }
-        Ok((snapshot, Vec::new()))
+        // A person's file stays as it is, and planning begins with it.
+        if human {
+            snapshot.tree = git.with_file_of(&snapshot.tree, head, test_list::FILE)?;
+            let sentence = format!("{} stays as you changed it, for the next planning", test_list::FILE);
+            return Ok((snapshot, vec![sentence]));
+        }
+        self.put_back_list(worktree)?;
+        let sentence = format!("put {} back: only planning changes the list", test_list::FILE);
+        Ok((git.snapshot(worktree, head)?, vec![sentence]))
     }
 
     pub(super) fn restore(&mut self, tree: &Oid, why: &str) -> Result<Event> {

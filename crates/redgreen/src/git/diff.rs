@@ -1,9 +1,13 @@
 //! What differs between two trees, as data, as numbers and as text.
 
-use anyhow::{Context, Result};
+use std::cmp::Ordering;
+use std::os::unix::ffi::OsStrExt;
 
-use super::Git;
+use anyhow::{Context, Result};
+use redgreen_core::names::Oid;
+
 use super::call::refused;
+use super::{Git, TreeFile};
 
 /// One path that is not the same in both trees. A rename is a deletion and an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +58,12 @@ impl Git {
         if old == new {
             return Ok(Vec::new());
         }
+        // What was listed before is compared here; the other tree is listed sooner or later.
+        if Oid::parse(new).is_ok()
+            && let Some(before) = self.listed_files(old)
+        {
+            return Ok(compared(&before, &self.tree_files(new)?));
+        }
         let act = format!("compare {old} with {new}");
         let answer = self.call(["diff-tree", "-r", "-z", "--raw", "--no-renames", old, new]).run(&act)?;
         let mut fields = answer.split(|byte| *byte == 0).filter(|field| !field.is_empty());
@@ -94,6 +104,45 @@ impl Git {
     }
 }
 
+/// What differs between two lists of files in the order of their paths' bytes, in that order.
+fn compared(before: &[TreeFile], after: &[TreeFile]) -> Vec<Changed> {
+    let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
+    let mut all = Vec::new();
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return all,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(one), Some(other)) => one.path.as_os_str().as_bytes().cmp(other.path.as_os_str().as_bytes()),
+        };
+        let old = before.next_if(|_| order.is_le());
+        let new = after.next_if(|_| order.is_ge());
+        let status = match (old, new) {
+            (Some(old), Some(new)) if (&old.id, old.mode) == (&new.id, new.mode) => continue,
+            (Some(old), Some(new)) if kind(old) != kind(new) => Status::TypeChanged,
+            (Some(_), Some(_)) => Status::Modified,
+            (Some(_), None) => Status::Deleted,
+            (None, _) => Status::Added,
+        };
+        let Some(file) = new.or(old) else { return all };
+        let path = file.path.to_string_lossy().into_owned();
+        let mode = |file: Option<&TreeFile>| file.map_or(0, |file| in_decimal(file.mode));
+        all.push(Changed { path, status, old_mode: mode(old), new_mode: mode(new) });
+    }
+}
+
+/// A file, a link or a submodule.
+fn kind(file: &TreeFile) -> u32 {
+    const KIND_BITS: u32 = 0o170_000;
+    file.mode & KIND_BITS
+}
+
+/// As git writes it: the octal digits of a mode, read as a decimal number.
+fn in_decimal(mode: u32) -> u32 {
+    let digits = (0..6).map(|place| (mode >> (3 * place) & 0o7) * 10_u32.pow(place));
+    digits.sum()
+}
+
 /// Reads `:100644 100755 <id> <id> M`.
 fn changed(about: &str, path: String) -> Option<Changed> {
     let mut words = about.strip_prefix(':')?.split(' ');
@@ -107,4 +156,32 @@ fn changed(about: &str, path: String) -> Option<Changed> {
         _ => return None,
     };
     Some(Changed { path, status, old_mode, new_mode })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_lists_are_compared_as_git_compares_trees() {
+        let file = |(path, mode, id): (&str, u32, &str)| TreeFile {
+            path: path.into(),
+            mode,
+            id: id.to_owned(),
+            size: Some(1),
+        };
+        let before =
+            [("a.b", 0o100_644, "1"), ("a/b", 0o100_644, "1"), ("link", 0o100_644, "2"), ("same", 0o100_644, "3")];
+        let after =
+            [("a/b", 0o100_755, "1"), ("a0", 0o100_644, "4"), ("link", 0o120_000, "2"), ("same", 0o100_644, "3")];
+        let told = compared(&before.map(file), &after.map(file));
+        let rows: Vec<_> = told.iter().map(|one| (one.path.as_str(), one.status, one.old_mode, one.new_mode)).collect();
+        let expected = [
+            ("a.b", Status::Deleted, 100_644, 0),
+            ("a/b", Status::Modified, 100_644, 100_755),
+            ("a0", Status::Added, 0, 100_644),
+            ("link", Status::TypeChanged, 100_644, 120_000),
+        ];
+        assert_eq!(rows, expected);
+    }
 }

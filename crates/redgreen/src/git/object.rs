@@ -1,11 +1,48 @@
 //! Files as they are in a commit or a tree.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::{Context, Result};
 use redgreen_core::names::Oid;
 
 use super::Git;
 
+/// Of the files that were read last, so much is kept in mind. A trial reads the same ones several times.
+const KEPT_BYTES_MAX: usize = 2 << 20;
+const KEPT_FILE_BYTES_MAX: usize = 256 << 10;
+
+/// Files that were read, by the names of their bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blobs(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: usize,
+    blobs: HashMap<String, Vec<u8>>,
+}
+
+impl Blobs {
+    fn get(&self, id: &str) -> Option<Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).blobs.get(id).cloned()
+    }
+
+    fn keep(&self, id: &str, bytes: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = bytes.len() <= KEPT_FILE_BYTES_MAX && kept.bytes + bytes.len() <= KEPT_BYTES_MAX;
+        if fits && kept.blobs.insert(id.to_owned(), bytes.to_vec()).is_none() {
+            kept.bytes += bytes.len();
+        }
+    }
+}
+
 impl Git {
+    /// Files are read again from now on. Who can write to the repository can exchange an object under its name, and a
+    /// trial has to notice that; so what was read before it does not count.
+    pub fn forget_files(&self) {
+        *self.listed.blobs.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+    }
+
     pub fn tree_of(&self, commit: &str) -> Result<Oid> {
         let tree = format!("{commit}^{{tree}}");
         let act = format!("read the tree of {commit}");
@@ -21,19 +58,47 @@ impl Git {
 
     /// The bytes of a file; for a symbolic link where it points to. Absent when there is no such file.
     pub fn read_file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>> {
-        let mut files = self.read_objects(&[format!("{tree}:{path}")])?;
-        Ok(files.pop().flatten())
+        Ok(self.read_paths(&[(tree, path)])?.pop().flatten())
     }
 
     /// The texts of files, each of a tree and a path; one that is absent or no text is `None`. One process for all.
     pub fn read_texts(&self, files: &[(&str, &str)]) -> Result<Vec<Option<String>>> {
-        let names: Vec<String> = files.iter().map(|(tree, path)| format!("{tree}:{path}")).collect();
-        let read = self.read_objects(&names)?.into_iter();
+        let read = self.read_paths(files)?.into_iter();
         Ok(read.map(|bytes| bytes.and_then(|bytes| String::from_utf8(bytes).ok())).collect())
     }
 
-    /// The blobs that the names stand for, in their order. One process for all of them.
+    /// Files of trees. Where a tree was listed, it is known which of them are there, and by which name.
+    fn read_paths(&self, files: &[(&str, &str)]) -> Result<Vec<Option<Vec<u8>>>> {
+        let named = files.iter().map(|(tree, path)| match self.listed_file(tree, path) {
+            // A submodule has no bytes.
+            Some(file) => file.filter(|file| file.size.is_some()).map(|file| file.id),
+            None => Some(format!("{tree}:{path}")),
+        });
+        let named: Vec<Option<String>> = named.collect();
+        let names: Vec<String> = named.iter().flatten().cloned().collect();
+        let mut read = self.read_objects(&names)?.into_iter();
+        Ok(named.into_iter().map(|name| name.and_then(|_| read.next().flatten())).collect())
+    }
+
+    /// The blobs that the names stand for, in their order. One process for all that are not known.
     pub(super) fn read_objects(&self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
+        let blobs = &self.listed.blobs;
+        let known: Vec<Option<Vec<u8>>> = names.iter().map(|name| blobs.get(name)).collect();
+        let unknown = names.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(name, _)| name.clone());
+        let unknown: Vec<String> = unknown.collect();
+        let mut read = self.fetch_objects(&unknown)?.into_iter();
+        let all = names.iter().zip(known).map(|(name, known)| {
+            let bytes = known.is_none().then(|| read.next().flatten()).flatten();
+            // Any other name may stand for something else tomorrow.
+            if let Some(bytes) = bytes.as_ref().filter(|_| Oid::parse(name).is_ok()) {
+                blobs.keep(name, bytes);
+            }
+            known.or(bytes)
+        });
+        Ok(all.collect())
+    }
+
+    fn fetch_objects(&self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
         if names.is_empty() {
             return Ok(Vec::new());
         }

@@ -39,6 +39,9 @@ const OWN: [&str; 3] = ["refs/heads/redgreen/", "refs/redgreen/", "refs/notes/re
 /// Where the branches of runs are, here and on the remotes that were fetched.
 pub(super) const RUN_BRANCHES: [&str; 2] = ["refs/heads/redgreen/**", "refs/remotes/*/redgreen/**"];
 
+/// Refs that are the same in every checkout; some others have a file for each.
+const OF_ALL_CHECKOUTS: [&str; 3] = ["refs/heads/", "refs/redgreen/", "refs/notes/"];
+
 impl Git {
     /// The object that any name git understands stands for.
     pub fn resolve(&self, rev: &str) -> Result<Option<Oid>> {
@@ -72,6 +75,12 @@ impl Git {
     }
 
     pub fn read_ref(&self, name: &str) -> Result<Option<Oid>> {
+        // A file of its own comes before any other way of keeping a ref. One that is not there, or says something else
+        // than a name, is git's to find.
+        let file = is_of_all_checkouts(name).then(|| fs::read_to_string(self.common_dir.join(name)).ok()).flatten();
+        if let Some(found) = file.and_then(|line| Oid::parse(line.trim_end()).ok()) {
+            return Ok(Some(found));
+        }
         let found = self.read_refs(&[name])?;
         Ok(found.into_iter().find(|(found, _)| found == name).map(|(_, commit)| commit))
     }
@@ -182,4 +191,9 @@ impl RefEdit<'_> {
             Self::Delete { name, .. } => format!("delete {name}"),
         }
     }
+}
+
+/// Whether a ref has one file for the whole repository, if it has one, and the name leads to no other.
+fn is_of_all_checkouts(name: &str) -> bool {
+    OF_ALL_CHECKOUTS.iter().any(|start| name.starts_with(start)) && name.split('/').all(|part| part != "..")
 }

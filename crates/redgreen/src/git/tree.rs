@@ -10,38 +10,59 @@ use redgreen_core::names::Oid;
 
 use super::Git;
 use super::call::CHECKOUT_MAX;
+use super::object::Blobs;
 use super::open::path;
 
 /// What is asked for in one call, unless a single file is larger.
 const BYTES_AT_ONCE: u64 = 32 << 20;
 
-/// Trees whose files are kept in mind: two are compared, a third is laid over them.
-const LISTINGS_MAX: usize = 4;
+/// Trees whose files are kept in mind: two are compared, each with and without the test list, a third is laid over them.
+const LISTINGS_MAX: usize = 6;
+/// With more files than this in all of them, only the latest ones are kept.
+const LISTED_FILES_MAX: usize = 20_000;
+const LARGE_LISTINGS_MAX: usize = 4;
+const TREE: &str = "tree";
 
 /// What was found out of trees last. A tree's name stands for the same files for ever.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listings {
-    files: Known<Vec<TreeFile>>,
-    /// What stands at the root, as lines of `ls-tree`.
-    roots: Known<Vec<Vec<u8>>>,
-    /// Trees with a file of another one.
-    mixed: Known<Oid>,
+    trees: Arc<Mutex<Vec<(String, Listing)>>>,
+    /// The last tree that was made with a file of another one, by what it was made of.
+    mixed: Arc<Mutex<Option<(String, Oid)>>>,
+    pub(super) blobs: Blobs,
 }
 
-type Known<T> = Arc<Mutex<Vec<(String, Arc<T>)>>>;
+/// A tree that was listed; it costs nothing to have another one.
+#[derive(Clone, Debug, Default)]
+struct Listing {
+    /// In the order of their paths' bytes.
+    files: Arc<Vec<TreeFile>>,
+    /// What stands at the root, as `mktree` reads it.
+    root: Arc<Vec<Vec<u8>>>,
+}
 
-/// What is known of a tree, or is found out now.
-fn known<T>(all: &Known<T>, tree: &str, find: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
-    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, known)) = all.iter().find(|(known, _)| known == tree) {
-        return Ok(Arc::clone(known));
+impl Listings {
+    fn get(&self, tree: &str) -> Option<Listing> {
+        let trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        trees.iter().find(|(known, _)| known == tree).map(|(_, listing)| listing.clone())
     }
-    let found = Arc::new(find()?);
-    if all.len() >= LISTINGS_MAX {
-        all.remove(0);
+
+    fn keep(&self, tree: &str, listing: &Listing) {
+        let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        trees.retain(|(known, _)| known != tree);
+        trees.push((tree.to_owned(), listing.clone()));
+        let files: usize = trees.iter().map(|(_, listing)| listing.files.len()).sum();
+        let most = if files > LISTED_FILES_MAX { LARGE_LISTINGS_MAX } else { LISTINGS_MAX };
+        let old = trees.len().saturating_sub(most);
+        trees.drain(..old);
     }
-    all.push((tree.to_owned(), Arc::clone(&found)));
-    Ok(found)
+}
+
+impl Listing {
+    fn file(&self, path: &str) -> Option<&TreeFile> {
+        let key = |file: &TreeFile| file.path.as_os_str().as_bytes().cmp(path.as_bytes());
+        self.files.get(self.files.binary_search_by(key).ok()?)
+    }
 }
 
 /// A file of a tree; a link and a submodule are files too.
@@ -57,15 +78,36 @@ pub struct TreeFile {
 }
 
 impl Git {
-    /// All files of a tree, listed once.
+    /// All files of a tree, listed once, in the order of their paths' bytes.
     pub fn tree_files(&self, tree: &str) -> Result<Arc<Vec<TreeFile>>> {
-        known(&self.listed.files, tree, || self.list(tree))
+        Ok(self.listing(tree)?.files)
+    }
+
+    /// The files of a tree if they were listed before, by a name that stands for the same tree for ever.
+    pub(super) fn listed_files(&self, tree: &str) -> Option<Arc<Vec<TreeFile>>> {
+        Oid::parse(tree).ok()?;
+        Some(self.listed.get(tree)?.files)
+    }
+
+    /// The file of a tree that was listed before: `None` when it was not, `Some(None)` when it has no such file.
+    pub(super) fn listed_file(&self, tree: &str, path: &str) -> Option<Option<TreeFile>> {
+        Oid::parse(tree).ok()?;
+        // Git takes `./a` and `a//b` for other paths than they seem.
+        let is_plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        let listing = self.listed.get(tree).filter(|_| is_plain)?;
+        Some(listing.file(path).cloned())
     }
 
     /// The tree with a file at its root as another tree has it, or without it where the other has none.
     pub fn with_file_of(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
-        let mixed = known(&self.listed.mixed, &format!("{tree} {other} {name}"), || self.mix(tree, other, name))?;
-        Ok(Oid::clone(&mixed))
+        let mut last = self.listed.mixed.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = format!("{tree} {other} {name}");
+        if let Some((_, known)) = last.as_ref().filter(|(known, _)| *known == parts) {
+            return Ok(known.clone());
+        }
+        let mixed = self.mix(tree, other, name)?;
+        *last = Some((parts, mixed.clone()));
+        Ok(mixed)
     }
 
     /// The tree with these texts as files in it.
@@ -86,32 +128,44 @@ impl Git {
     }
 
     fn mix(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
-        let (entries, theirs) = (self.root_entries(tree)?, self.root_entries(other)?);
-        let wanted = theirs.iter().find(|entry| is_named(entry, name));
-        if entries.iter().find(|entry| is_named(entry, name)) == wanted {
+        let (ours, theirs) = (self.listing(tree)?, self.listing(other)?);
+        let wanted = theirs.root.iter().find(|entry| is_named(entry, name));
+        if ours.root.iter().find(|entry| is_named(entry, name)) == wanted {
             return Ok(tree.clone());
         }
-        let kept = entries.iter().filter(|entry| !is_named(entry, name)).chain(wanted);
-        let stdin: Vec<u8> = kept.flat_map(|entry| entry.iter().copied().chain([0])).collect();
+        let kept = ours.root.iter().filter(|entry| !is_named(entry, name)).chain(wanted);
+        let root: Vec<Vec<u8>> = kept.cloned().collect();
+        let is_below = |file: &&TreeFile| file.path.starts_with(name);
+        let kept = ours.files.iter().filter(|file| !is_below(file)).chain(theirs.files.iter().filter(is_below));
+        let mut files: Vec<TreeFile> = kept.cloned().collect();
+        files.sort_by(|one, other| one.path.as_os_str().as_bytes().cmp(other.path.as_os_str().as_bytes()));
+        let stdin: Vec<u8> = root.iter().flat_map(|entry| entry.iter().copied().chain([0])).collect();
         let act = format!("write {tree} with another {name}");
-        Oid::parse(&self.call(["mktree", "-z", "--missing"]).stdin(stdin).line(&act)?).context(act)
+        let mixed = Oid::parse(&self.call(["mktree", "-z", "--missing"]).stdin(stdin).line(&act)?).context(act)?;
+        self.listed.keep(&mixed, &Listing { files: Arc::new(files), root: Arc::new(root) });
+        Ok(mixed)
     }
 
-    /// The lines of `ls-tree` for what stands at the root of a tree.
-    fn root_entries(&self, tree: &str) -> Result<Arc<Vec<Vec<u8>>>> {
-        known(&self.listed.roots, tree, || {
-            let act = format!("list the root of {tree}");
-            let answer = self.call(["ls-tree", "-z", "--full-tree", "--end-of-options", tree]).run(&act)?;
-            Ok(answer.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
-        })
+    fn listing(&self, tree: &str) -> Result<Listing> {
+        if let Some(known) = self.listed.get(tree) {
+            return Ok(known);
+        }
+        let listing = self.list(tree)?;
+        self.listed.keep(tree, &listing);
+        Ok(listing)
     }
 
-    fn list(&self, tree: &str) -> Result<Vec<TreeFile>> {
+    fn list(&self, tree: &str) -> Result<Listing> {
         let act = format!("list the files of {tree}");
-        let call = self.call(["ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", tree]);
+        let call = self.call(["ls-tree", "-r", "-t", "-z", "--long", "--full-tree", "--end-of-options", tree]);
         let answer = call.wall(CHECKOUT_MAX).run(&act)?;
-        let lines = answer.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-        lines.map(|line| file(line).with_context(|| format!("{act}: unknown answer of git"))).collect()
+        let (mut files, mut root) = (Vec::new(), Vec::new());
+        for line in answer.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+            let entry = entry(line).with_context(|| format!("{act}: unknown answer of git"))?;
+            root.extend(entry.at_root());
+            files.extend((entry.kind != TREE).then_some(entry.file));
+        }
+        Ok(Listing { files: Arc::new(files), root: Arc::new(root) })
     }
 
     /// Hands the bytes of the files to `take`, in their order; submodules are passed over. One process for some
@@ -152,14 +206,33 @@ fn at_once(files: &[&TreeFile]) -> usize {
     fitting.count().max(1)
 }
 
+/// What is in a tree: a file, or another tree.
+struct Entry {
+    kind: String,
+    file: TreeFile,
+}
+
+impl Entry {
+    /// As `mktree` reads it, if it stands at the root.
+    fn at_root(&self) -> Option<Vec<u8>> {
+        let TreeFile { path, mode, id, .. } = &self.file;
+        let is_at_root = path.parent() == Some(Path::new(""));
+        let mut line = format!("{mode:06o} {} {id}\t", self.kind).into_bytes();
+        line.extend_from_slice(path.as_os_str().as_bytes());
+        is_at_root.then_some(line)
+    }
+}
+
 /// A line such as `100644 blob <id>     12\t<path>`.
-fn file(line: &[u8]) -> Option<TreeFile> {
+fn entry(line: &[u8]) -> Option<Entry> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
     let words = std::str::from_utf8(line.get(..tab)?).ok()?;
     let mut words = words.split_ascii_whitespace();
     let mode = u32::from_str_radix(words.next()?, 8).ok()?;
-    let id = words.nth(1)?.to_owned();
-    Some(TreeFile { path: path(line.get(tab + 1..)?), mode, id, size: words.next()?.parse().ok() })
+    let kind = words.next()?.to_owned();
+    let id = words.next()?.to_owned();
+    let file = TreeFile { path: path(line.get(tab + 1..)?), mode, id, size: words.next()?.parse().ok() };
+    Some(Entry { kind, file })
 }
 
 #[cfg(test)]
@@ -168,10 +241,18 @@ mod tests {
 
     #[test]
     fn lines_of_a_tree_are_read() {
-        let blob = file(b"100755 blob abc      12\ta b\tc").unwrap();
-        assert_eq!((blob.mode, blob.id.as_str(), blob.size), (0o100_755, "abc", Some(12)));
+        let Entry { kind, file: blob } = entry(b"100755 blob abc      12\ta b\tc").unwrap();
+        assert_eq!((kind.as_str(), blob.mode, blob.id.as_str(), blob.size), ("blob", 0o100_755, "abc", Some(12)));
         assert_eq!(blob.path, PathBuf::from("a b\tc"));
-        assert_eq!(file(b"160000 commit abc       -\tsub").unwrap().size, None);
-        assert_eq!(file(b"nonsense"), None);
+        assert_eq!(entry(b"160000 commit abc       -\tsub").unwrap().file.size, None);
+        assert!(entry(b"nonsense").is_none());
+    }
+
+    #[test]
+    fn what_stands_at_the_root_is_written_as_it_was_listed() {
+        let root = |line: &[u8]| entry(line).unwrap().at_root().map(|line| String::from_utf8(line).unwrap());
+        assert_eq!(root(b"040000 tree abc       -\tsrc").as_deref(), Some("040000 tree abc\tsrc"));
+        assert_eq!(root(b"100644 blob abc      12\ta b").as_deref(), Some("100644 blob abc\ta b"));
+        assert_eq!(root(b"100644 blob abc      12\tsrc/a"), None);
     }
 }

@@ -44,7 +44,12 @@ impl Store {
                 plain(&entry)?;
             }
         }
-        Ok(())
+        all_plain(&self.cassettes(), || format!("rm -r '{}'", self.cassettes().display()))
+    }
+
+    /// Exchanges with models, as far as they are kept.
+    pub fn cassettes(&self) -> PathBuf {
+        self.root.join("cassettes")
     }
 
     /// Everything of ours in the repository.
@@ -184,19 +189,7 @@ impl Store {
 impl RunFolder {
     /// The same for everything in the run's folder, before its journal is opened.
     pub fn check(&self) -> Result<()> {
-        let mut folders = vec![self.path.clone()];
-        plain(&self.path)?;
-        for _ in 0..FOLDERS_MAX {
-            let Some(folder) = folders.pop() else { return Ok(()) };
-            for entry in entries(&folder)? {
-                if plain(&entry)? == Plain::Folder {
-                    folders.push(entry);
-                }
-            }
-        }
-        Err(Failure::environment(format!("{} has more than {FOLDERS_MAX} folders", self.path.display()))
-            .next(format!("mv '{}' ~/{}.damaged", self.path.display(), self.id))
-            .into())
+        all_plain(&self.path, || format!("mv '{}' ~/{}.damaged", self.path.display(), self.id))
     }
 
     pub fn reports(&self) -> PathBuf {
@@ -253,6 +246,21 @@ enum Plain {
     Absent,
     File,
     Folder,
+}
+
+/// Whether a folder and everything below it are files and folders; `next` helps where there is too much to look at.
+fn all_plain(folder: &Path, next: impl Fn() -> String) -> Result<()> {
+    let mut folders = vec![folder.to_owned()];
+    plain(folder)?;
+    for _ in 0..FOLDERS_MAX {
+        let Some(folder) = folders.pop() else { return Ok(()) };
+        for entry in entries(&folder)? {
+            if plain(&entry)? == Plain::Folder {
+                folders.push(entry);
+            }
+        }
+    }
+    Err(Failure::environment(format!("{} has more than {FOLDERS_MAX} folders", folder.display())).next(next()).into())
 }
 
 fn plain(path: &Path) -> Result<Plain> {

@@ -4,7 +4,9 @@
 mod agents;
 mod at_once;
 mod crowd;
+pub mod goals;
 mod guards;
+mod katas;
 mod parsing;
 mod peers;
 mod phases;
@@ -13,6 +15,7 @@ mod suites;
 mod turns;
 mod verdicts;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,6 +23,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
+
+use goals::{Goal, Loss};
+use verdicts::{Plan, Start};
 
 use crate::config::Environment;
 use crate::failure::Failure;
@@ -55,7 +61,7 @@ pub enum Part {
 impl Part {
     /// Its projects are tested with pytest.
     fn needs_pytest(self) -> bool {
-        matches!(self, Self::Verdicts | Self::Turns | Self::AtOnce)
+        matches!(self, Self::Turns | Self::AtOnce)
     }
 }
 
@@ -68,6 +74,12 @@ pub struct Bench {
     pub measures: Vec<Measure>,
     /// The most memory that a process with a whole run in it ever held; absent where the system does not tell.
     pub peak_memory_bytes: Option<u64>,
+    /// The file of the program.
+    pub program_bytes: Option<u64>,
+    /// What was measured, as far as it is to be something.
+    pub goals: Vec<Goal>,
+    /// What became worse since the figures it is compared with.
+    pub losses: Vec<Loss>,
 }
 
 /// A median, and how it compares.
@@ -119,11 +131,22 @@ impl Length {
         }
     }
 
-    /// Suites that a verdict is measured with: what they take, in seconds, and how often.
-    fn verdicts(self) -> &'static [(usize, usize)] {
+    /// Suites that a verdict is measured with.
+    fn verdicts(self) -> Vec<Plan> {
+        let plan = |seconds, turns, start| Plan { framework: None, seconds, turns, start };
         match self {
-            Self::Quick => &[(1, 1)],
-            Self::Full => &[(1, 9), (30, 3)],
+            Self::Quick => vec![Plan { framework: Some("pytest"), ..plan(1, 1, Start::Warm) }],
+            Self::Full => [(1, 5, Start::Warm), (1, 3, Start::Cold), (30, 1, Start::Warm), (30, 1, Start::Cold)]
+                .map(|(seconds, turns, start)| plan(seconds, turns, start))
+                .to_vec(),
+        }
+    }
+
+    /// How many cases of a report are read.
+    fn report_cases(self) -> usize {
+        match self {
+            Self::Quick => 20_000,
+            Self::Full => 1_000_000,
         }
     }
 
@@ -156,6 +179,20 @@ impl Length {
         match self {
             Self::Quick => &[100, 1_000],
             Self::Full => &[100, 1_000, 10_000],
+        }
+    }
+}
+
+impl Bench {
+    fn empty(turns: usize) -> Self {
+        Self {
+            version: 1,
+            turns,
+            measures: Vec::new(),
+            peak_memory_bytes: None,
+            program_bytes: None,
+            goals: Vec::new(),
+            losses: Vec::new(),
         }
     }
 }
@@ -215,22 +252,25 @@ pub fn bench(
     let turns = length.turns();
     let pytest = has_pytest(environment, stop);
     if !pytest && parts.iter().any(|part| part.needs_pytest()) {
-        tell("no verdicts, no turns of the built-in agent, no runs at once: pytest is not installed");
+        tell("no turns of the built-in agent, no runs at once: pytest is not installed");
     }
     let parts: Vec<Part> = parts.iter().copied().filter(|part| pytest || !part.needs_pytest()).collect();
 
-    let mut bench = Bench { version: 1, turns, measures: Vec::new(), peak_memory_bytes: None };
-    if parts.contains(&Part::Run) {
-        bench.measures = a_run(length, &folder, environment, &ours, stop, tell)?;
-        bench.peak_memory_bytes = process::peak_memory_bytes();
-    }
+    let mut bench = Bench::empty(turns);
+    bench.program_bytes = fs::metadata(self::ours()?).ok().map(|facts| facts.len());
+    // First, while this process holds nothing else: its own memory is looked at.
     if parts.contains(&Part::Agents) {
         tell("a turn of an agent");
         bench.measures.extend(agents::measures(&folder, turns, environment, stop)?);
     }
+    if parts.contains(&Part::Run) {
+        let (measures, peak) = a_run(length, &folder, environment, &ours, stop, tell)?;
+        bench.measures.extend(measures);
+        bench.peak_memory_bytes = peak;
+    }
     if parts.contains(&Part::Reports) {
         tell("reading reports");
-        bench.measures.extend(parsing::measures(length.report_bytes(), turns));
+        bench.measures.extend(parsing::measures(length.report_cases(), length.report_bytes(), turns));
         tell("guards on context files");
         bench.measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
     }
@@ -246,10 +286,11 @@ pub fn bench(
     if parts.contains(&Part::AtOnce) {
         bench.measures.extend(at_once::measures(&folder, length.at_once(), &ours, stop, tell)?);
     }
+    bench.goals = goals::goals(&bench);
     Ok(bench)
 }
 
-/// A run, and what is tried on its handoffs.
+/// A run, and what is tried on its handoffs; and the most memory that was held until the run was over.
 fn a_run(
     length: Length,
     folder: &Path,
@@ -257,10 +298,12 @@ fn a_run(
     ours: &Program,
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
-) -> Result<Vec<Measure>> {
+) -> Result<(Vec<Measure>, Option<u64>)> {
     let turns = length.turns();
     tell("a run of three cycles");
     let developed = phases::develop(folder, environment, stop)?;
+    // Before repositories with thousands of handoffs are made in this process.
+    let peak = process::peak_memory_bytes();
     let mut measures = developed.measures()?;
 
     tell("start-up");
@@ -277,7 +320,7 @@ fn a_run(
     }
     tell("status and history");
     measures.extend(crowd::measures(&crowds, ours, turns, stop)?);
-    Ok(measures)
+    Ok((measures, peak))
 }
 
 /// The program that is running.

@@ -2,13 +2,24 @@
 
 use anyhow::Result;
 use redgreen_core::event::{Commits, Decision, Event, ListIs, Manner};
+use redgreen_core::names::Oid;
 use redgreen_core::state::{Ending, Situation, State};
+use redgreen_core::test_list;
 
 use super::run::went_wrong;
 use super::{Stopped, kill_at, notes, pick};
 use crate::engine::{Engine, Observer, Project, not_ready};
 use crate::failure::{Code, Failure};
 use crate::journal::Journal;
+
+/// The tree that `approve` would merge: the run's own, without its list unless the settings keep it.
+pub fn to_be_merged(project: &Project, state: &State) -> Result<Oid> {
+    let (base, head) = (&state.run.base.tree, &state.progress.head.tree);
+    if project.file.plan.keep {
+        return Ok(head.clone());
+    }
+    project.git.with_file_of(head, base, test_list::FILE)
+}
 
 /// Merges a run that waits for it.
 pub fn approve(project: &Project, run: Option<&str>, commits: Commits, observe: Observer<'_>) -> Result<Stopped> {

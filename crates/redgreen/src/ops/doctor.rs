@@ -1,5 +1,5 @@
 //! `redgreen doctor`: whether a run could start here, proved by doing what a run does. Every check says what was run,
-//! what was seen and, where that is wrong, the command that puts it right.
+//! what was seen and, where that is wrong, the command that fixes it.
 
 mod room;
 mod suite;
@@ -39,7 +39,7 @@ pub struct Check {
     /// What was run or looked at.
     pub ran: String,
     pub saw: String,
-    /// The command that puts it right.
+    /// The command that fixes it.
     pub fix: Option<String>,
 }
 
@@ -130,7 +130,12 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
     let (works, agent) = surroundings::worker(start, environment, stop);
     checks.push(works);
     checks.push(surroundings::sandbox()?);
-    checks.push(surroundings::worktrees(&file, environment));
+    // A folder that only the project names is not tried before the user has agreed to it.
+    let place = match readable {
+        true => super::trust::worktree_root(&root, &file, environment),
+        false => config::worktree_root(&file, environment),
+    };
+    checks.push(surroundings::worktrees(place));
     let ready = checks.iter().all(|check| check.finding != Finding::Bad);
     Ok(Doctor { version: 1, ready, agent, checks })
 }

@@ -10,7 +10,7 @@ use redgreen_core::event::Event;
 use redgreen_core::handoff::{Handoff, NOTES_REF};
 use redgreen_core::names::Oid;
 use redgreen_core::note::Note;
-use redgreen_core::state::{Ending, Situation};
+use redgreen_core::state::{Ending, Situation, State};
 use serde::Serialize;
 
 use crate::engine::Project;
@@ -40,22 +40,39 @@ pub struct Repaired {
 
 /// Stops the verb when the notes ref, or the note of a run it may be about, cannot be used.
 pub fn check(project: &Project) -> Result<()> {
+    check_of(project, &looked_at(project)?)
+}
+
+/// A run, and what its journal says.
+pub(super) type Looked = (RunFolder, Result<Option<State>>);
+
+/// The runs that a verb may be about: those that are not over, and the last one.
+pub(super) fn looked_at(project: &Project) -> Result<Vec<Looked>> {
     let mut folders = project.store.open()?;
     if let Some(latest) = project.store.latest().filter(|latest| !folders.contains(latest)) {
         folders.push(latest);
     }
+    let read = |folder: RunFolder| {
+        let state = journal::read(&folder).map(|(state, _)| state);
+        (folder, state)
+    };
+    Ok(folders.into_iter().map(read).collect())
+}
+
+/// The same of runs that were looked at.
+pub(super) fn check_of(project: &Project, runs: &[Looked]) -> Result<()> {
     let mut expected = Vec::new();
     let mut with_notes = Vec::new();
-    for folder in &folders {
+    for (folder, state) in runs {
         // A run whose journal is damaged is not what every verb is about; the one that is says so itself.
-        let Ok((Some(state), _)) = journal::read(folder) else { continue };
+        let Ok(Some(state)) = state else { continue };
         // Nobody keeps the commits of an aborted run but its salvage ref, which the user may drop.
         if state.trail.is_empty() || matches!(state.situation, Situation::Ended(Ending::Aborted)) {
             continue;
         }
         with_notes.push(folder.id.clone());
         // Every commit with a note: a run at work, or killed, may have made one more and not noted it yet.
-        expected.extend(state.trail.into_iter().map(|waypoint| waypoint.progress.head.commit));
+        expected.extend(state.trail.iter().map(|waypoint| waypoint.progress.head.commit.clone()));
     }
     let commits: Vec<&str> = expected.iter().map(Oid::as_str).collect();
     let (notes, health) = project.git.notes().read_and_check(&commits)?;
@@ -81,7 +98,7 @@ pub fn readable(commit: &str, text: &str) -> Result<Note> {
     Note::parse(text).map_err(|why| damaged(format!("the note of commit {commit} cannot be used: {why}")))
 }
 
-/// Puts the notes right from the journals. What cannot be put right is moved aside, never thrown away.
+/// Repairs the notes from the journals. What cannot be repaired is moved aside, never thrown away.
 pub fn repair(project: &Project) -> Result<Repaired> {
     let notes = project.git.notes();
     let mut repaired = Repaired { version: 1, ..Repaired::default() };

@@ -254,7 +254,7 @@ pub(super) fn of_brief(mut policy: Policy, brief: &Brief, file: &File) -> Policy
 /// What to say about a run that could not go on for a reason outside.
 pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Error {
     let resume = format!("redgreen resume {}", folder.id);
-    let next = format!("put that right, then: {resume}");
+    let next = format!("fix that, then: {resume}");
     match error.downcast::<Failure>() {
         Ok(failure) => match failure.next.clone() {
             None => failure.next(next).into(),
@@ -432,7 +432,7 @@ mod tests {
     fn a_run_that_stopped_for_a_reason_outside_says_how_it_goes_on() {
         let folder = RunFolder { id: RunId::parse("20260102-030405-abcd").unwrap(), path: PathBuf::new() };
         for (next, told) in [
-            (None, "put that right, then: redgreen resume 20260102-030405-abcd"),
+            (None, "fix that, then: redgreen resume 20260102-030405-abcd"),
             (Some("pip install pytest"), "pip install pytest; then: redgreen resume 20260102-030405-abcd"),
             (Some("redgreen repair-notes"), "redgreen repair-notes"),
         ] {

@@ -12,6 +12,7 @@ use redgreen_core::state::{Ending, Situation, Stage, State};
 use redgreen_core::tally::Tally;
 use serde::Serialize;
 
+use super::notes::Looked;
 use super::{notes, unblock};
 use crate::engine::Project;
 use crate::failure::Failure;
@@ -71,23 +72,22 @@ pub struct Overview {
 }
 
 pub fn status(project: &Project, named: Option<&str>, all: bool) -> Result<Status> {
-    notes::check(project)?;
-    let folders = match named {
-        Some(id) => vec![project.store.find(id)?],
-        None if all => project.store.all()?,
-        None => {
-            let mut open = project.store.open()?;
-            if let Some(latest) = project.store.latest().filter(|latest| !open.contains(latest)) {
-                open.push(latest);
-            }
-            open
-        }
+    let latest = notes::looked_at(project)?;
+    notes::check_of(project, &latest)?;
+    let read = |folder: RunFolder| {
+        let state = journal::read(&folder).map(|(state, _)| state);
+        (folder, state)
+    };
+    let looked_at: Box<dyn Iterator<Item = Looked>> = match named {
+        Some(id) => Box::new(std::iter::once(read(project.store.find(id)?))),
+        None if all => Box::new(project.store.all()?.into_iter().map(read)),
+        None => Box::new(latest.into_iter()),
     };
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
-    for folder in folders {
-        match journal::read(&folder) {
-            Ok((Some(state), _)) => runs.push(overview(&folder, &state)),
-            Ok((None, _)) => {}
+    for (folder, state) in looked_at {
+        match state {
+            Ok(Some(state)) => runs.push(overview(&folder, &state)),
+            Ok(None) => {}
             Err(error) if named.is_some() => return Err(error),
             // One damaged journal does not hide the other runs.
             Err(error) => unreadable.push(unread(&folder, &error)),
@@ -149,7 +149,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         }
         Some(Outcome::AgentUnusable { .. }) => {
             return format!(
-                "put that right, or name another agent (--model, --agent, --script FILE), then: redgreen resume {id}"
+                "fix that, or name another agent (--model, --agent, --script FILE), then: redgreen resume {id}"
             );
         }
         Some(Outcome::Undecided { .. }) if is_contested(state) => {
@@ -166,7 +166,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
             return unblock::commands(state, trouble, id);
         }
         Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
-            return format!("put right what it says, then: redgreen resume {id}    (or: redgreen abort {id})");
+            return format!("fix the error above, then: redgreen resume {id}    (or: redgreen abort {id})");
         }
         Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. }) => {
             return format!("redgreen resume {id}    (or: redgreen abort {id})");

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::Environment;
 use crate::config::layers::{self, Layer};
+use crate::config::{self, Environment, File};
 use crate::failure::Failure;
 use crate::git::Git;
 
@@ -51,6 +51,27 @@ pub fn check(root: &Path, environment: &Environment) -> Result<()> {
     Err(failure.next("redgreen trust, or once: redgreen --trust …").into())
 }
 
+/// The folder that worktrees go to. One that the project names counts once the user has agreed to it.
+pub fn worktree_root(root: &Path, file: &File, environment: &Environment) -> Result<PathBuf> {
+    if !is_open_question(root, environment)? {
+        return config::worktree_root(file, environment);
+    }
+    let layers: Vec<Layer> = layers::layers(root, environment)?.into_iter().filter(|layer| !layer.of_project).collect();
+    config::worktree_root(&layers::merged(&layers)?, environment)
+}
+
+/// Stops a verb that would clear away worktrees, in a folder that the project names and nobody agreed to.
+pub fn check_worktree_root(root: &Path, environment: &Environment) -> Result<()> {
+    if is_open_question(root, environment)? { check(root, environment) } else { Ok(()) }
+}
+
+/// Whether the project names a folder for worktrees that the user has not agreed to.
+fn is_open_question(root: &Path, environment: &Environment) -> Result<bool> {
+    let is_named = environment.worktrees.is_none() && of_project(root, environment)?.worktree.root.is_some();
+    // Where agreements cannot be remembered, there is none.
+    Ok(is_named && !look(root, environment).is_ok_and(|trust| trust.trusted))
+}
+
 /// Remembers that the user agrees.
 pub fn agree(root: &Path, environment: &Environment) -> Result<Trust> {
     let commands = commands(root, environment)?;
@@ -81,9 +102,13 @@ pub fn revoke(root: &Path, environment: &Environment) -> Result<Trust> {
 }
 
 /// Only what the project's own files say: the user's file is the user's word already.
-fn commands(root: &Path, environment: &Environment) -> Result<Vec<Command>> {
+fn of_project(root: &Path, environment: &Environment) -> Result<File> {
     let layers: Vec<Layer> = layers::layers(root, environment)?.into_iter().filter(|layer| layer.of_project).collect();
-    let named = layers::merged(&layers)?.commands();
+    layers::merged(&layers)
+}
+
+fn commands(root: &Path, environment: &Environment) -> Result<Vec<Command>> {
+    let named = of_project(root, environment)?.commands();
     let mut commands: Vec<Command> =
         named.into_iter().map(|(key, line)| Command { key: key.to_owned(), line }).collect();
     // Where there is no repository, there is no configuration of its own either.

@@ -7,10 +7,11 @@ use std::ffi::{OsStr, OsString};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
+use super::answers::{self, Question};
 use crate::process::{Limits, Program, Stop};
 
 /// They answer at once, unless the machine has fifty runs to see to.
@@ -126,21 +127,18 @@ fn runs(file: &Path) -> bool {
 /// The program that the file stands in for; itself, when it stands in for none or does not say.
 fn behind(name: &str, file: &Path, search: &Search<'_>, stop: &Stop) -> Result<Tool> {
     let beside = file.with_file_name(RUSTUP);
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let question = |file: &Path, arguments| Question { file: file.to_owned(), arguments, folder: search.folder.into() };
     let question = if let Some((_, args)) = ASKED.iter().find(|(known, _)| *known == name) {
-        Some(Program::new(file).args(args.iter().copied()))
+        Some(question(file, words(args)))
     } else if file != beside && is_proxy(file, &beside) {
-        Some(Program::new(&beside).args(["which", name]))
+        Some(question(&beside, words(&["which", name])))
     } else {
         None
     };
-    let mut lines = Vec::new();
     // Whoever lies in an agent's folder is not even asked.
-    if let Some(question) = question.filter(|_| search.allows(file)) {
-        let answer = question.cwd(search.folder).output(ASK, stop)?;
-        if answer.success() {
-            lines = answer.stdout_text().lines().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
-        }
-    }
+    let lines = question.filter(|_| search.allows(file)).map(|question| ask(question, stop));
+    let lines = lines.transpose()?.unwrap_or_default();
     let path = lines.first().cloned().unwrap_or_else(|| file.to_owned());
     let real = path.canonicalize().with_context(|| path.display().to_string())?;
     let mut needs: Vec<PathBuf> =
@@ -149,6 +147,23 @@ fn behind(name: &str, file: &Path, search: &Search<'_>, stop: &Stop) -> Result<T
     needs.sort();
     needs.dedup();
     Ok(Tool { name: name.to_owned(), path, needs })
+}
+
+/// The absolute paths of its answer; none when it does not say.
+fn ask(question: Question, stop: &Stop) -> Result<Vec<PathBuf>> {
+    if let Some(known) = answers::remembered(&question) {
+        return Ok(known);
+    }
+    let asked = SystemTime::now();
+    let program = Program::new(&question.file).args(&question.arguments).cwd(&question.folder);
+    let answer = program.output(ASK, stop)?;
+    if !answer.success() {
+        return Ok(Vec::new());
+    }
+    let lines: Vec<PathBuf> =
+        answer.stdout_text().lines().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
+    answers::remember(question, &lines, asked);
+    Ok(lines)
 }
 
 /// Rustup's proxies are links to it, or the same file by another name.

@@ -1,11 +1,12 @@
-//! How far the test suite at work got, read from its reporter's stream while it runs. For the eye only: no verdict rests
-//! on it, since tests can write to the stream.
+//! How far the test suite at work got, read from its reporter's stream, or from what its runner prints, while it runs. For
+//! the eye only: no verdict rests on it, since tests can write to both.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
+use redgreen_core::format::counter::Counter;
 use redgreen_core::format::stream;
 use rustix::fs::OFlags;
 
@@ -13,17 +14,13 @@ use crate::process::{Stop, SuiteAtWork};
 
 /// What is read at a time.
 const READ_BYTES_MAX: u64 = 1 << 20;
-/// A longer line is not counted.
-const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// Follows the suites that run, one after the other.
 #[derive(Debug, Default)]
 pub struct Tally {
     suite: Option<Arc<SuiteAtWork>>,
     read: u64,
-    /// The line that is not at its end.
-    line: Vec<u8>,
-    counted: stream::Tally,
+    streamed: Counter,
 }
 
 impl Tally {
@@ -33,14 +30,14 @@ impl Tally {
         if self.suite.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &suite)) {
             *self = Self { suite: Some(Arc::clone(&suite)), ..Self::default() };
         }
-        for byte in self.more(&suite).unwrap_or_default() {
-            match byte {
-                b'\n' => self.counted.take(&std::mem::take(&mut self.line)),
-                byte if self.line.len() < LINE_BYTES_MAX => self.line.push(byte),
-                _ => {}
-            }
-        }
-        Some((suite.name.clone(), self.counted))
+        let more = self.more(&suite).unwrap_or_default();
+        self.streamed.hear(&more);
+        // Where a reporter of ours writes, what is printed is the tests' own.
+        let tally = match self.read {
+            0 => suite.printed(),
+            _ => self.streamed.tally(),
+        };
+        Some((suite.name.clone(), tally))
     }
 
     /// What was added since the last look.
@@ -83,7 +80,11 @@ mod tests {
         assert_eq!(seen(&mut tally), None);
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        let _second = stop.suite_at_work("pytest", link);
+        let second = stop.suite_at_work("pytest", link);
         assert_eq!(seen(&mut tally), Some((0, 0, None)), "a link is not followed");
+        drop(second);
+        let third = stop.suite_at_work("cargo", folder.path().join("none"));
+        third.hear(b"{ \"type\": \"test\", \"event\": \"ok\", \"name\": \"a\" }\n{ \"type\": ");
+        assert_eq!(seen(&mut tally), Some((1, 0, None)), "what the runner prints counts where nothing is streamed");
     }
 }

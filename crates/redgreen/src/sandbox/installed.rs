@@ -2,14 +2,17 @@
 //! stores of packages. Fenced programs see this, what their work needs, and nothing else: a home, another checkout or a
 //! document is not installed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use redgreen_core::guard;
 
+use super::Stamp;
 use crate::config::Environment;
 
 /// Folders of the system. `/proc` and `/dev` are given anew by every fence that can.
@@ -94,12 +97,52 @@ struct Look<'a> {
     private: Vec<PathBuf>,
     shown: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
+    /// What the look rests on.
+    seen: BTreeMap<PathBuf, Seen>,
+}
+
+/// What was seen of a folder or a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// It was looked into; this is how it was before that.
+    Inside(Option<Stamp>),
+    /// Only whether it is there.
+    Exists(bool),
+}
+
+/// The last look around. It takes thousands of calls, and every verdict needs one.
+static LAST: Mutex<Option<Known>> = Mutex::new(None);
+
+struct Known {
+    /// What the look depends on beside the files.
+    asked: String,
+    seen: BTreeMap<PathBuf, Seen>,
+    installed: Installed,
 }
 
 impl Installed {
     /// Looks around, once for many fences: every program on the PATH outside of the system is looked at. `private` are
     /// the user's checkout and git's folder.
+    ///
+    /// What was found is believed for as long as nobody touched a folder that was looked into. A program that is changed
+    /// in place, and belongs somewhere else from then on, is found there by the next process.
     pub fn look(environment: &Environment, private: &[&Path]) -> Self {
+        let Environment { home, path, toolchains, stores, rustup_home, cargo_home, virtual_env, .. } = environment;
+        let places = (home, path, toolchains, stores, rustup_home, cargo_home, virtual_env);
+        let asked = format!("{places:?} {private:?}");
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_still = |known: &&Known| known.seen.iter().all(|(path, seen)| seen.holds(path));
+        if let Some(known) = last.as_ref().filter(|known| known.asked == asked).filter(is_still) {
+            return known.installed.clone();
+        }
+        let begun = SystemTime::now();
+        let (installed, seen) = Self::look_now(environment, private);
+        let is_settled = seen.values().all(|seen| seen.is_settled(begun));
+        *last = is_settled.then(|| Known { asked, seen, installed: installed.clone() });
+        installed
+    }
+
+    fn look_now(environment: &Environment, private: &[&Path]) -> (Self, BTreeMap<PathBuf, Seen>) {
         let home = environment.home.as_deref();
         let private = private.iter().copied().chain(home);
         let private = private.flat_map(|path| [path.to_owned(), path.canonicalize().unwrap_or_default()]);
@@ -107,8 +150,11 @@ impl Installed {
             home,
             private: private.filter(|path| path.is_absolute()).collect(),
             shown: SYSTEM.iter().map(PathBuf::from).collect(),
-            hidden: SYSTEM_SECRETS.iter().map(PathBuf::from).filter(|path| path.exists()).collect(),
+            hidden: BTreeSet::new(),
+            seen: BTreeMap::new(),
         };
+        look.hidden = SYSTEM_SECRETS.iter().map(PathBuf::from).filter(|path| look.exists(path)).collect();
+        look.note(Path::new(OPTIONAL));
         for entry in fs::read_dir(OPTIONAL).into_iter().flatten().flatten() {
             look.whole(&entry.path());
         }
@@ -120,12 +166,17 @@ impl Installed {
             look.whole(folder);
         }
         look.shown.extend(environment.rustup_home.clone());
-        look.shown.extend(environment.cargo_home.iter().flat_map(|home| cargo_parts(home)));
+        if let Some(home) = &environment.cargo_home {
+            CARGO_SETTINGS.iter().for_each(|name| look.note(&home.join(name)));
+            let parts: Vec<PathBuf> = cargo_parts(home).into_iter().filter(|part| look.exists(part)).collect();
+            look.shown.extend(parts);
+        }
         if let Some(environment) = &environment.virtual_env {
             look.program(&environment.join("bin/python"), LEADS_MAX);
             look.whole(environment);
         }
-        look.done()
+        let seen = std::mem::take(&mut look.seen);
+        (look.done(), seen)
     }
 
     /// The same with what these programs need.
@@ -141,6 +192,7 @@ impl Installed {
             private: private.iter().copied().chain(home).map(Path::to_owned).collect(),
             shown: BTreeSet::new(),
             hidden: BTreeSet::new(),
+            seen: BTreeMap::new(),
         };
         for program in programs {
             look.program(program, LEADS_MAX);
@@ -152,13 +204,49 @@ impl Installed {
     }
 }
 
+impl Seen {
+    fn holds(&self, path: &Path) -> bool {
+        match self {
+            Self::Inside(stamp) => Stamp::of(path) == *stamp,
+            Self::Exists(exists) => path.exists() == *exists,
+        }
+    }
+
+    fn is_settled(&self, moment: SystemTime) -> bool {
+        match self {
+            Self::Inside(stamp) => stamp.is_none_or(|stamp| stamp.is_settled(moment)),
+            Self::Exists(_) => true,
+        }
+    }
+}
+
 impl Look<'_> {
     fn done(self) -> Installed {
-        let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+        let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok();
+        let folders: BTreeSet<&PathBuf> =
+            self.shown.iter().filter(|path| path.symlink_metadata().is_ok_and(|facts| facts.is_dir())).collect();
+        // A folder is shown with what is in it. Every fence looks at each of its places.
+        let is_in_one = |path: &&PathBuf| {
+            let folder = path.parent().map(Path::to_path_buf);
+            folder.is_some_and(|folder| folders.contains(&folder)) && !self.hidden.contains(*path)
+        };
         Installed {
-            shown: self.shown.into_iter().filter(is_there).collect(),
-            hidden: self.hidden.into_iter().filter(is_there).collect(),
+            shown: self.shown.iter().filter(|path| !is_in_one(path)).filter(is_there).cloned().collect(),
+            hidden: self.hidden.iter().filter(is_there).cloned().collect(),
         }
+    }
+
+    /// Notes down what is about to be looked into.
+    fn note(&mut self, path: &Path) {
+        if !matches!(self.seen.get(path), Some(Seen::Inside(_))) {
+            self.seen.insert(path.to_owned(), Seen::Inside(Stamp::of(path)));
+        }
+    }
+
+    fn exists(&mut self, path: &Path) -> bool {
+        let exists = path.exists();
+        self.seen.entry(path.to_owned()).or_insert(Seen::Exists(exists));
+        exists
     }
 
     /// A folder of the PATH: itself, and what its programs belong to.
@@ -166,6 +254,7 @@ impl Look<'_> {
         if is_system(folder) || self.holds_private(folder) {
             return;
         }
+        self.note(folder);
         self.whole(folder);
         self.around(folder);
         for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX) {
@@ -206,8 +295,10 @@ impl Look<'_> {
             return;
         };
         if self.is_shared(above) {
-            self.shown.extend(PARTS.iter().map(|part| above.join(part)).filter(|part| part.exists()));
-        } else if INSTALLATION.iter().any(|mark| above.join(mark).exists()) {
+            let parts: Vec<PathBuf> =
+                PARTS.iter().map(|part| above.join(part)).filter(|part| self.exists(part)).collect();
+            self.shown.extend(parts);
+        } else if INSTALLATION.iter().any(|mark| self.exists(&above.join(mark))) {
             self.whole(above);
             self.base_of(above);
         } else {
@@ -217,7 +308,9 @@ impl Look<'_> {
 
     /// The interpreter that a virtual environment was made with.
     fn base_of(&mut self, environment: &Path) {
-        let text = fs::read_to_string(environment.join("pyvenv.cfg")).unwrap_or_default();
+        let file = environment.join("pyvenv.cfg");
+        self.note(&file);
+        let text = fs::read_to_string(file).unwrap_or_default();
         let home = text.lines().find_map(|line| {
             let (key, value) = line.split_once('=')?;
             (key.trim() == "home").then(|| PathBuf::from(value.trim()))
@@ -231,9 +324,10 @@ impl Look<'_> {
 
     /// A folder with all that is in it, but for what is called like a secret in its root.
     fn whole(&mut self, folder: &Path) {
-        if self.holds_private(folder) || folder.join(".git").exists() || !self.shown.insert(folder.to_owned()) {
+        if self.holds_private(folder) || self.exists(&folder.join(".git")) || !self.shown.insert(folder.to_owned()) {
             return;
         }
+        self.note(folder);
         let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         if real != folder && !is_system(&real) {
             self.whole(&real);
@@ -248,9 +342,9 @@ impl Look<'_> {
     }
 
     /// Programs of many kinds share it with other things.
-    fn is_shared(&self, folder: &Path) -> bool {
+    fn is_shared(&mut self, folder: &Path) -> bool {
         let at_home = self.home.is_some_and(|home| SHARED.iter().any(|name| folder == home.join(name)));
-        at_home || self.holds_private(folder) || folder.join(".git").exists()
+        at_home || self.holds_private(folder) || self.exists(&folder.join(".git"))
     }
 
     /// To show it would show what is the user's.
@@ -388,5 +482,26 @@ mod tests {
         ] {
             assert!(!is_seen(path), "{path} is seen: {installed:#?}");
         }
+    }
+    #[test]
+    fn what_is_installed_later_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in ["tools/bin/one", "other/bin/two"] {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), "x").unwrap();
+        }
+        let environment = Environment { path: Some(root.join("tools/bin").into()), ..Environment::default() };
+        let is_seen = |path: &str| {
+            let installed = Installed::look(&environment, &[]);
+            installed.shown.iter().any(|shown| root.join(path).starts_with(shown))
+        };
+        // Only what was not touched for a while is believed.
+        std::thread::sleep(std::time::Duration::from_millis(2_100));
+        assert!(is_seen("tools/bin/one") && !is_seen("tools/lib/x") && !is_seen("other/bin/two"));
+        symlink(root.join("other/bin/two"), root.join("tools/bin/two")).unwrap();
+        assert!(is_seen("other/bin/two"));
+        fs::create_dir(root.join("tools/lib")).unwrap();
+        assert!(is_seen("tools/lib/x"));
     }
 }

@@ -87,6 +87,7 @@ impl<'a> Court<'a> {
         known: Option<&Seen>,
         timeout: Duration,
     ) -> Result<Self> {
+        ground.git.forget_files();
         let (place, lock) = free_room(&ground.workshop.join("rooms"))?;
         let (sandbox, found) = thread::scope(|scope| {
             let sandbox = scope.spawn(|| match ground.file.test.fence {

@@ -40,7 +40,10 @@ print(got.decode())
 
 /// A server that says one thing to everybody, for as long as the tests run.
 fn server(words: &'static str) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    serve(TcpListener::bind("127.0.0.1:0").unwrap(), words)
+}
+
+fn serve(listener: TcpListener, words: &'static str) -> u16 {
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
         for client in listener.incoming() {
@@ -184,43 +187,60 @@ fn held_plain_requests_and_services_of_this_machine_are_reached_too() {
     });
 }
 
+/// Each way is tried without a sandbox first, where it leads to a server: none is closed by a mistake in it.
 #[test]
 fn held_nothing_is_reached_around_the_proxy() {
     const TRIES: &str = r#"
 import socket, sys
-tcp, udp = int(sys.argv[1]), int(sys.argv[2])
+tcp, udp, six = (int(word) for word in sys.argv[1:])
+MULTIPATH = 262
 def tried(name, act):
     try:
-        act()
-        print("REACHED", name)
+        s = act()
+        s.settimeout(5)
+        s.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        if s.recv(9): print("REACHED", name)
     except OSError:
         pass
-def datagram(family, address):
-    s = socket.socket(family, socket.SOCK_DGRAM)
-    s.sendto(b"out", address)
-    # An own loopback takes datagrams that nobody gets.
 def early():
     s = socket.socket()
-    s.sendto(b"out", socket.MSG_FASTOPEN, ("127.0.0.1", tcp))
-    s.settimeout(2)
-    if not s.recv(9): raise OSError()
+    s.sendto(b"GET", socket.MSG_FASTOPEN, ("127.0.0.1", tcp))
+    return s
+def multipath():
+    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MULTIPATH)
+    s.connect(("127.0.0.1", tcp))
+    return s
 tried("tcp", lambda: socket.create_connection(("127.0.0.1", tcp), 2))
-tried("ipv6", lambda: socket.create_connection(("::1", tcp), 2))
-tried("elsewhere", lambda: socket.create_connection(("192.0.2.1", 443), 2))
+tried("another-address", lambda: socket.create_connection(("127.0.0.2", tcp), 2))
 tried("early", early)
-tried("multipath", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262).connect(("127.0.0.1", tcp)))
-for host in ["127.0.0.1", "192.0.2.1"]:
-    try: datagram(socket.AF_INET, (host, udp))
-    except OSError: pass
-tried("name", lambda: socket.getaddrinfo("example.invalid", 443))
+tried("multipath", multipath)
+tried("ipv6", lambda: socket.create_connection(("::1", six), 2))
+tried("ipv4-in-ipv6", lambda: socket.create_connection(("::ffff:127.0.0.1", tcp), 2))
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"out", ("127.0.0.1", udp))
+except OSError:
+    pass
 "#;
     if !has_python() {
         return;
     }
-    let tcp = server("somebody else");
+    let tcp = serve(TcpListener::bind("0.0.0.0:0").unwrap(), "somebody else");
+    let six = TcpListener::bind("[::1]:0").map_or(1, |listener| serve(listener, "somebody else"));
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    udp.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let words = format!("{tcp} {} {six}", udp.local_addr().unwrap().port());
+    let beside = folder();
+    fs::write(beside.path().join("code.py"), TRIES).unwrap();
+    let outside = Program::shell(&format!("{PYTHON} code.py {words}")).cwd(beside.path());
+    let outside = outside.output(LIMITS, &Stop::default()).unwrap().stdout_text();
+    for way in ["tcp", "another-address", "early"] {
+        assert!(outside.contains(&format!("REACHED {way}\n")), "{way} is there without a sandbox: {outside}");
+    }
+    for way in ["multipath", "ipv6", "ipv4-in-ipv6"].iter().filter(|way| !outside.contains(&format!("{way}\n"))) {
+        skipped(&format!("this machine does not have {way}"));
+    }
+    assert!(udp.recv(&mut [0; 9]).is_ok(), "a datagram arrives without a sandbox");
     udp.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    let words = format!("{tcp} {}", udp.local_addr().unwrap().port());
     each(FENCES, |sandbox| {
         let by = sandbox.by();
         let place = Place::new(sandbox, &["example.com".to_owned()]);
@@ -311,12 +331,17 @@ fn held_tests_reach_no_abstract_socket_either() {
 fn held_more_processes_than_allowed_are_ended() {
     // A branch of processes, not a bomb: it ends by itself where nothing holds it.
     const BRANCHES: &str = "i=0; while [ $i -lt 400 ]; do sleep 5 & i=$((i+1)); done; wait; echo all";
-    each(FENCES, |sandbox| {
-        let mut place = Place::new(sandbox, &["example.com".to_owned()]);
-        place.fence.processes_max = Some(301);
-        let (done, said) = place.run(BRANCHES);
-        assert!(!done || !said.contains("all"), "{:?}: {said}", sandbox.by());
-        assert!(place.run("for i in 1 2 3 4 5 6 7 8; do sleep 0.5 & done; wait").0, "{:?}", sandbox.by());
+    each(&Means::ALL, |sandbox| {
+        let folder = folder();
+        let shown = vec![folder.path().to_owned()];
+        let fence = Fence { shown, processes_max: Some(301), ..Fence::default() };
+        let run = |line: &str| {
+            let program = Program::shell(line).cwd(folder.path()).env_clear().env("PATH", PATH);
+            sandbox.run(&program, &fence, LIMITS, &Stop::default()).unwrap().output
+        };
+        let output = run(BRANCHES);
+        assert!(!output.success() || !output.stdout_text().contains("all"), "{:?}", sandbox.by());
+        assert!(run("for i in 1 2 3 4 5 6 7 8; do sleep 0.5 & done; wait").success(), "{:?}", sandbox.by());
     });
 }
 
@@ -450,6 +475,24 @@ fn an_agents_program_reaches_its_model_and_what_is_allowed_and_the_user_learns_o
     let shown = story.redgreen("agents").exits(0);
     assert!(shown.stdout.contains(&format!("model hosts: 127.0.0.1:{good}")), "{}", shown.stdout);
     assert!(shown.stdout.contains("package registries"), "{}", shown.stdout);
+}
+
+/// A registry of the user's is reached, unless the network is for the model alone.
+#[test]
+fn registries_are_out_of_reach_where_the_network_is_for_the_model_alone() {
+    for (setting, reached) in [("", "reached"), ("network = \"model\"", "missed")] {
+        let (good, registry) = (server("the model"), server("packages"));
+        let story = probing(setting, &format!("http://127.0.0.1:{good}"), &format!("{good} {registry} /nowhere"));
+        fs::write(story.place("home/.npmrc"), format!("registry=http://127.0.0.1:{registry}/\n")).unwrap();
+        story.redgreen("run \"a calculator\"");
+        let (said, _) = told(&story);
+        let rest = "missed evil\n";
+        assert_eq!(
+            said,
+            format!("reached model\nreached allowed\n{rest}{reached} direct\nmissed socket\n"),
+            "{setting}"
+        );
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::story::Story;
+use crate::story::{Story, is_all};
 
 /// The run that the hostile notes and records are about.
 const RUN: &str = "20261115-224849-k3x9";
@@ -38,6 +38,8 @@ const READING: &[&str] = &[
     "report",
     "report --json",
     "salvage",
+    "salvage show k3x9",
+    "salvage diff k3x9",
     "config",
     "trust --show",
 ];
@@ -112,7 +114,9 @@ fn survives(make: impl FnOnce(&Clone), more: &[&str]) {
     let mut clone = Clone::new();
     make(&clone);
     clone.before = clone.everything();
-    for line in READING.iter().chain(more).chain(WRITING) {
+    // Verbs that take seconds run everywhere with `scripts/test --all`.
+    let slow: Vec<&str> = if is_all() { [LOOKING, RUNNING].concat() } else { Vec::new() };
+    for line in READING.iter().chain(more).chain(&slow).chain(WRITING) {
         clone.check(line);
     }
 }
@@ -264,7 +268,6 @@ impl Clone {
             .env("PATH", format!("{}/bin:{path}", python.display()))
             .env("VIRTUAL_ENV", python)
             .env("HOME", self.place("home"))
-            .env("REDGREEN_WORKTREES", self.place("home/worktrees"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("LC_ALL", "C.UTF-8")
@@ -285,7 +288,7 @@ impl Clone {
         // A verb that waits for ever is ended, and its exit code is 124.
         let mut command = self.program("timeout");
         // What reads without an end runs out of memory instead of the machine.
-        command.args([SECONDS_MAX, "sh", "-c", "ulimit -v 4000000; exec \"$@\"", "limited"]);
+        command.args(["--kill-after=10", SECONDS_MAX, "sh", "-c", "ulimit -v 4000000; exec \"$@\"", "limited"]);
         if let Some(user) = self.user {
             command.args(["setpriv", "--reuid", user, "--clear-groups"]);
         }
@@ -352,7 +355,6 @@ impl Clone {
 /// redgreen's own folders and refs, the objects they need, and its folders in the home.
 fn is_own(path: &Path) -> bool {
     const OWN: &[&str] = &[
-        "home/worktrees",
         "home/.cache",
         "home/.local",
         "repo/.git/redgreen",

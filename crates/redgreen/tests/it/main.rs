@@ -6,6 +6,7 @@ mod agents;
 mod book;
 mod corpus;
 mod egress;
+mod fuzz;
 mod git;
 mod hostile;
 mod kata;

@@ -141,7 +141,8 @@ pub(crate) fn venv() -> PathBuf {
     let python = std::env::var_os("REDGREEN_TEST_PYTHON")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/python/bin/python"), PathBuf::from);
     assert!(python.exists(), "no {}: run scripts/test, which installs pytest for the tests", python.display());
-    python.parent().unwrap().parent().unwrap().to_owned()
+    // `.tools` may be a link, which a clean room does not follow. The program itself is one too, and has to stay so.
+    python.parent().unwrap().parent().unwrap().canonicalize().unwrap()
 }
 
 /// One line for each test and load error, and the outcome: what a person sees.

@@ -49,6 +49,7 @@ mod withheld;
 mod workspaces;
 
 pub(crate) use built_in::{adder, role, served};
+pub(crate) use crash::is_all;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -60,6 +61,10 @@ use redgreen::sandbox::Means;
 
 /// Three cycles on pytest: every phase accepted at the first try, the second refactoring changes something.
 pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
+
+/// Time limits in seconds, to be tried one after the other where something has to begin before it is ended: a machine that
+/// has much to do takes longer, and an idle one is not kept waiting.
+pub(crate) const LIMITS: [u32; 3] = [4, 16, 64];
 
 /// A repository, a home of its own, and nothing of the machine's configuration.
 pub(crate) struct Story {

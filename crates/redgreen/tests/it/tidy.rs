@@ -7,6 +7,7 @@ use std::time::Duration;
 use redgreen::process::{Limits, Program, Stop};
 
 mod code;
+mod dependencies;
 mod docs;
 mod layers;
 mod source;

@@ -122,7 +122,7 @@ mod tests {
         let read = junit::parse(xml.as_bytes());
         assert!(read.complete, "{xml}");
         assert!(xml.contains("␛[31mred␀\nsecond line"), "{xml}");
-        let names: Vec<&str> = read.cases.iter().map(|case| case.name.as_deref().unwrap_or_default()).collect();
+        let names: Vec<String> = read.cases.iter().map(|case| case.name.clone().unwrap_or_default()).collect();
         assert_eq!(names, ["t.py::good", "t.py::bad[<&>]", "t.py::later", "u.py"]);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -112,7 +113,15 @@ pub(super) struct Tape {
 
 impl Tape {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).with_context(|| format!("open cassette {}", path.display()))?;
+        // A pipe would have us wait for whoever writes to it, and a device may never end.
+        let mut options = OpenOptions::new();
+        let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
+        let file = file.with_context(|| format!("open cassette {}", path.display()))?;
+        if !file.metadata().is_ok_and(|facts| facts.is_file()) {
+            return Err(Failure::usage(format!("the cassette {} is no file", path.display()))
+                .next("correct model.replay; redgreen config says where it stands")
+                .into());
+        }
         Ok(Self { path: path.to_owned(), lines: BufReader::new(file), played: 0 })
     }
 

@@ -12,19 +12,18 @@ use crate::process::{self, Whose};
 /// What a test that says much prints.
 const PRINTED_BYTES: usize = 1 << 20;
 
-/// JUnit's XML of about this size: cases that say nothing, and cases that say much.
-pub(super) fn measures(bytes: usize, turns: usize) -> Vec<Measure> {
-    let tiny = document(bytes, "");
+/// JUnit's XML: so many cases that say nothing, and about so many bytes of cases that say much.
+pub(super) fn measures(cases: usize, bytes: usize, turns: usize) -> Vec<Measure> {
     let printed = format!("<system-out>{}</system-out>", "a line of output &amp; more\n".repeat(PRINTED_BYTES / 28));
-    let chatty = document(bytes, &printed);
-    vec![measure("JUnit XML, tiny cases", &tiny, turns), measure("JUnit XML, cases of 1 MiB", &chatty, turns)]
+    let name = if cases == 1_000_000 { "a million".to_owned() } else { cases.to_string() };
+    let silent = measure(&format!("JUnit XML, {name} silent cases"), &document(cases, ""), turns);
+    let chatty = document(bytes.div_ceil(PRINTED_BYTES), &printed);
+    vec![silent, measure("JUnit XML, cases of 1 MiB", &chatty, turns)]
 }
 
-fn document(bytes: usize, inside: &str) -> String {
+fn document(cases: usize, inside: &str) -> String {
     let mut text = "<testsuites><testsuite name=\"bench\">\n".to_owned();
-    let mut number = 0;
-    while text.len() < bytes {
-        number += 1;
+    for number in 1..=cases {
         // Writing to a String cannot fail.
         writeln!(text, "<testcase classname=\"a\" name=\"t{number}\" time=\"0.001\">{inside}</testcase>").ok();
     }

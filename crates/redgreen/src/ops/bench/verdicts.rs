@@ -1,23 +1,36 @@
 //! What a GREEN verdict costs, controls included, beside one bare run of the same suite.
 
-use std::fmt::Write;
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use super::goals::BARE;
+use super::katas::{KATAS, Kata};
 use super::suites::write;
-use super::{LIMITS, Length, Measure, python};
+use super::{LIMITS, Length, Measure};
 use crate::config::Environment;
 use crate::git::Git;
 use crate::process::{Program, Stop, Whose, cpu_time};
 
-/// Tests of the old suite, each of which takes its share of the time.
-const TESTS: usize = 10;
-const STUB: &str = "def to_roman(n):\n    raise NotImplementedError\n";
-const TEST: &str = "from roman import to_roman\n\n\ndef test_four():\n    assert to_roman(4) == \"IV\"\n";
-const CODE: &str = "def to_roman(n):\n    out = \"\"\n    for value, sign in [(5, \"V\"), (4, \"IV\"), (1, \"I\")]:\n        \
-                    out, n = out + sign * (n // value), n % value\n    return out\n";
+/// Whether what was built and seen before is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// RED was judged here: what it showed and built is remembered.
+    Warm,
+    Cold,
+}
+
+/// What is measured: a framework, how long its old suite takes in seconds, how often, from which start.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) framework: Option<&'static str>,
+    pub(super) seconds: u32,
+    pub(super) turns: usize,
+    pub(super) start: Start,
+}
 
 pub(super) fn measures(
     folder: &Path,
@@ -28,16 +41,28 @@ pub(super) fn measures(
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>> {
     let mut measures = Vec::new();
-    for &(seconds, turns) in length.verdicts() {
-        tell(&format!("a GREEN verdict on a suite of {seconds} s"));
-        let root = folder.join(format!("verdict-{seconds}"));
-        let ours = ours.clone().arg("-C").arg(&root).cwd(&root).env("REDGREEN_WORKTREES", folder.join("rooms"));
-        prepare(&root, seconds, &ours, stop)?;
-        let judge = ours.args(["judge", "green", "--json"]);
-        let bare = python(environment).args(["-m", "pytest", "-q"]).cwd(&root);
-        measures.extend(compare(&format!("a GREEN verdict, suite of {seconds} s"), &judge, &bare, turns, stop)?);
+    for plan in &length.verdicts() {
+        for kata in KATAS.iter().filter(|kata| plan.framework.is_none_or(|name| name == kata.name)) {
+            let cold = if plan.start == Start::Cold { ", cold" } else { "" };
+            let name = format!("a GREEN verdict, {}, {} s{cold}", kata.name, plan.seconds);
+            tell(&name);
+            let root = folder.join(format!("verdict-{}-{}{}", kata.name, plan.seconds, cold.replace(", ", "-")));
+            match trial(kata, &root, plan, environment, ours, stop)? {
+                Ok(trial) => measures.extend(trial.compare(&name, plan, stop)?),
+                Err(why) => tell(&format!("left out: {why}")),
+            }
+        }
     }
     Ok(measures)
+}
+
+/// A project with an accepted RED and a GREEN on top, and the two programs that are compared.
+struct Trial<'a> {
+    kata: &'a Kata,
+    root: PathBuf,
+    rooms: PathBuf,
+    judge: Program,
+    bare: Program,
 }
 
 /// One verdict beside one bare run.
@@ -55,15 +80,29 @@ struct Sample {
     work: Option<f64>,
 }
 
-/// Both take turns, and each verdict is held against the bare run next to it: a machine that is busy is so for both.
-fn compare(name: &str, judge: &Program, bare: &Program, turns: usize, stop: &Stop) -> Result<Vec<Measure>> {
-    let mut all = Vec::new();
-    for _ in 0..turns {
-        let (bare, _) = sample(bare, stop)?;
-        let (judged, said) = sample(judge, stop)?;
-        let said: serde_json::Value = serde_json::from_slice(&said).context("read a verdict")?;
-        all.push(Turn { judged, bare, own: said["ownMs"].as_f64().unwrap_or_default() });
+impl Trial<'_> {
+    /// Both take turns, and each verdict is held against the bare run next to it: a machine that is busy is so for both.
+    fn compare(&self, name: &str, plan: &Plan, stop: &Stop) -> Result<Vec<Measure>> {
+        let mut all = Vec::new();
+        // The first bare run fills caches, and does not count.
+        sample(&self.bare, stop)?;
+        for _ in 0..plan.turns {
+            if plan.start == Start::Cold {
+                fs::remove_dir_all(&self.rooms).ok();
+            }
+            // As after every edit: what changed is built.
+            let (path, text) = self.kata.code;
+            write(&self.root, &[(path.to_owned(), text.to_owned())])?;
+            let (bare, _) = sample(&self.bare, stop)?;
+            let (judged, said) = sample(&self.judge, stop)?;
+            let said: serde_json::Value = serde_json::from_slice(&said).context("read a verdict")?;
+            all.push(Turn { judged, bare, own: said["ownMs"].as_f64().unwrap_or_default() });
+        }
+        Ok(compared(name, &all))
     }
+}
+
+fn compared(name: &str, all: &[Turn]) -> Vec<Measure> {
     let of = |value: &dyn Fn(&Turn) -> Option<f64>| median(all.iter().filter_map(value).collect());
     let mut measures = Vec::new();
     let ratio = of(&|turn| Some(turn.judged.wall / turn.bare.wall));
@@ -73,11 +112,11 @@ fn compare(name: &str, judge: &Program, bare: &Program, turns: usize, stop: &Sto
     let work = (of(&|turn| turn.judged.work), of(&|turn| turn.bare.work));
     measures.extend(paired(format!("{name}: CPU"), work, ratio));
     measures.extend(of(&|turn| Some(turn.own)).map(|own| Measure::new(format!("{name}: our own time"), own)));
-    Ok(measures)
+    measures
 }
 
 fn paired(name: String, (own, bare): (Option<f64>, Option<f64>), ratio: Option<f64>) -> Option<Measure> {
-    let mut measure = Measure::new(name, own?).against("one bare run", bare?);
+    let mut measure = Measure::new(name, own?).against(BARE, bare?);
     if let Some(against) = measure.against.first_mut() {
         against.ratio = ratio?;
     }
@@ -98,16 +137,27 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// A repository with an old suite, an accepted RED and a GREEN on top.
-fn prepare(root: &Path, seconds: usize, ours: &Program, stop: &Stop) -> Result<()> {
-    let share = format!("{}.{:03}", seconds / TESTS, seconds * 1000 / TESTS % 1000);
-    let old = (0..TESTS).fold("import time\n".to_owned(), |mut text, number| {
-        writeln!(text, "\n\ndef test_{number}():\n    time.sleep({share})").ok();
-        text
-    });
-    let files = [("pytest.ini", "[pytest]\n"), ("roman.py", STUB), ("tests/test_old.py", &old), ("conftest.py", "")];
+/// A repository with an old suite, an accepted RED and a GREEN on top; or why there is none.
+fn trial<'a>(
+    kata: &'a Kata,
+    root: &Path,
+    plan: &Plan,
+    environment: &Environment,
+    ours: &Program,
+    stop: &Stop,
+) -> Result<Result<Trial<'a>, String>> {
+    let old = (kata.old.1)(plan.seconds * 1000);
+    let files: Vec<(&str, &str)> = kata.files.iter().copied().chain([(kata.old.0, old.as_str())]).collect();
     let git = Git::create_scratch(root, &files, "base")?;
-    for (path, text, phase) in [("tests/test_roman.py", TEST, "red"), ("roman.py", CODE, "green")] {
+    if let Some(packages) = (kata.packages)() {
+        symlink(&packages, root.join("node_modules")).context("link to the packages")?;
+    }
+    let Some(bare) = (kata.bare)(environment, root).map(|bare| bare.cwd(root)) else {
+        return Ok(Err(format!("{} is not installed", kata.name)));
+    };
+    let rooms = root.with_extension("rooms");
+    let ours = ours.clone().arg("-C").arg(root).cwd(root).env("REDGREEN_WORKTREES", &rooms);
+    for ((path, text), phase) in [(kata.test, "red"), (kata.code, "green")] {
         write(root, &[(path.to_owned(), text.to_owned())])?;
         for arguments in [&["add", "-A"][..], &["commit", "-q", "-m", phase]] {
             let output = git.typed(arguments).output(LIMITS, stop)?;
@@ -115,8 +165,12 @@ fn prepare(root: &Path, seconds: usize, ours: &Program, stop: &Stop) -> Result<(
         }
         if phase == "red" {
             let judged = ours.clone().args(["judge", "red"]).output(LIMITS, stop).context("judge the RED")?;
-            ensure!(judged.success(), "the RED of the bench was not accepted: {}", judged.stdout_text());
+            if !judged.success() {
+                let (said, complaint) = (judged.stdout_text(), judged.stderr_text());
+                return Ok(Err(format!("the RED of the bench was not accepted: {}{}", said.trim(), complaint.trim())));
+            }
         }
     }
-    Ok(())
+    let judge = ours.args(["judge", "green", "--json"]);
+    Ok(Ok(Trial { kata, root: root.to_owned(), rooms, judge, bare }))
 }

@@ -77,9 +77,7 @@ impl Visit<'_> {
             saw.push_str(&format!(", {} not loaded", counts.load_errors));
         }
         for error in report.load_errors.iter().take(NAMED_MAX) {
-            let file = error.file.as_deref().unwrap_or("the build");
-            let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
-            saw.push_str(&format!("\n{file}{line}: {}", error.message.lines().next().unwrap_or_default()));
+            saw.push_str(&format!("\n{}", error.line_of_its_own()));
         }
         let failing = report.tests.iter().filter(|test| test.status.is_failure());
         for test in failing.take(NAMED_MAX) {

@@ -1,6 +1,6 @@
 //! What a run needs beside the tests: git, linters, agents, a sandbox, a place for worktrees.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -146,9 +146,9 @@ pub(super) fn sandbox() -> Result<Check> {
 }
 
 /// Tried where the folder is, or would be; nothing is left there.
-pub(super) fn worktrees(file: &File, environment: &Environment) -> Check {
+pub(super) fn worktrees(root: Result<PathBuf>) -> Check {
     const FIX: &str = "REDGREEN_WORKTREES=/some/folder redgreen doctor";
-    let root = match config::worktree_root(file, environment) {
+    let root = match root {
         Ok(root) => root,
         Err(error) => return Check::bad("worktrees", "looked for a place", &error, FIX),
     };

@@ -9,7 +9,47 @@ use crate::story::Story;
 /// Verbs that go on with the run although its user has been told where it comes from. None of them runs a command.
 const TRUSTING: &[&str] = &["abort k3x9 --trust", "rollback HEAD --trust"];
 
+/// A verb that opens the file for exchanges with a model.
+const ASKING: &[&str] = &["run --agent built-in x"];
+
+/// Settings of the project that name a file for exchanges with a model.
+fn cassette(clone: &Clone, key: &str, path: &str) {
+    let text = format!("backoff = 0.0\n[agent]\nmodel = \"ollama/x\"\n[model]\n{key} = {path:?}\n");
+    clone.file("redgreen.toml", text).commit_all();
+}
+
 hostile! {
+    a_cassette_that_is_the_user_s_file with [ASKING] => |clone| {
+        cassette(clone, "record", &clone.place("home/.bashrc").display().to_string());
+    };
+    a_cassette_that_climbs with [ASKING] => |clone| { cassette(clone, "record", "../beside/diary.txt"); };
+    a_cassette_that_is_a_link with [ASKING] => |clone| {
+        cassette(clone, "record", "tape.jsonl");
+        clone.link(".git/redgreen/cassettes/tape.jsonl", clone.place("home/.bashrc"));
+    };
+    a_cassette_in_a_folder_that_is_a_link with [ASKING] => |clone| {
+        cassette(clone, "record", "deep/er/tape.jsonl");
+        clone.link(".git/redgreen/cassettes/deep/er", clone.place("beside"));
+    };
+    a_cassette_of_the_user_s_own_words with [ASKING] => |clone| {
+        cassette(clone, "replay", &clone.place("beside/diary.txt").display().to_string());
+    };
+    a_cassette_of_garbage with [ASKING] => |clone| {
+        clone.file("tape.jsonl", "\u{1b}[2J{\"version\":1,\"wire\":\"\u{7}\"}\n");
+        cassette(clone, "replay", "tape.jsonl");
+    };
+    a_cassette_of_odd_words with [ASKING] => |clone| {
+        clone.file("tape.jsonl", "{\"version\":1,\"wire\":\"\\u001b[2J\",\"\\u001b]0;x\\u0007\":1}\n");
+        cassette(clone, "replay", "tape.jsonl");
+    };
+    a_cassette_that_never_ends with [ASKING] => |clone| {
+        cassette(clone, "replay", "tape.jsonl");
+        clone.link("tape.jsonl", "/dev/zero");
+    };
+    a_cassette_that_is_a_pipe with [ASKING] => |clone| {
+        cassette(clone, "replay", "tape.jsonl");
+        clone.pipe("tape.jsonl");
+    };
     a_journal_of_garbage with [TRUSTING] => |clone| { clone.raw_journal([0x1b, b'[', b'2', b'J', 0xff, 0x00, b'\n']); };
     an_empty_journal => |clone| { clone.raw_journal(""); };
     a_journal_of_one_endless_line => |clone| { clone.raw_journal("[".repeat(2 << 20)); };

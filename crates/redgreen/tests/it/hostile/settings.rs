@@ -1,6 +1,9 @@
 //! Settings of a project and of its git folder.
 
-use super::{LOOKING, RUNNING, hostile};
+use redgreen::engine::Project;
+use redgreen::git::Git;
+
+use super::{LOOKING, RUN, RUNNING, hostile};
 
 hostile! {
     settings_that_name_commands with [LOOKING, RUNNING] => |clone| {
@@ -13,6 +16,18 @@ hostile! {
     settings_that_name_folders with [LOOKING] => |clone| {
         let root = clone.place("beside").display().to_string();
         clone.file("redgreen.toml", format!("[worktree]\nroot = {root:?}\ncopy = [\"../beside\"]\nlink = [\"/etc\"]\n"));
+    };
+    /// The folder for worktrees is one of the user's own, and has what redgreen would clear away.
+    settings_that_name_a_folder_to_clear_away with [LOOKING] => |clone| {
+        let beside = clone.place("beside");
+        let workshop = Project::workshop(&beside, &Git::open(&clone.root).unwrap());
+        for name in ["builds/a", "cargo-target/a", "agent-caches/a", "rooms/mine/a", ".removed-1-a/a"] {
+            let file = workshop.join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "mine\n").unwrap();
+        }
+        clone.git(&["worktree", "add", "--quiet", "--detach", workshop.join(RUN).to_str().unwrap()]);
+        clone.file("redgreen.toml", format!("[worktree]\nroot = {:?}\n", beside.display().to_string()));
     };
     settings_of_garbage with [LOOKING] => |clone| { clone.file("redgreen.toml", "\u{1b}[2J\u{7} = \n\u{0}"); };
     settings_with_odd_keys with [LOOKING] => |clone| { clone.file("redgreen.toml", "\"\\u001b[2Jx\" = 1\n"); };

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -104,6 +105,22 @@ fn an_agent_that_speaks_acp_has_files_and_terminals_in_the_worktree_and_nowhere_
     }
 }
 
+/// Commands in a terminal go the same way out as the agent's own program.
+#[test]
+fn a_terminal_of_an_agent_that_speaks_acp_reaches_the_model_and_nothing_else() {
+    let (model, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port().to_string();
+    let story = story("acp terminal_network:PLAN", "")
+        .env("FAKE_BASE_URL", &format!("http://127.0.0.1:{}", port(&model)))
+        .env("FAKE_OTHER", &port(&other));
+    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+    develops(&story).says("no connection to evil.example:443");
+    let reached = fs::read_to_string(story.place("home/.fake/terminal-network")).unwrap();
+    assert_eq!(reached, r#"[true, false, "HTTP/1.1 403"]"#);
+    other.set_nonblocking(true).unwrap();
+    assert!(other.accept().is_err(), "somebody came");
+}
+
 #[test]
 fn an_agent_may_refuse_to_be_served() {
     let story = story("acp", "");
@@ -115,10 +132,14 @@ fn an_agent_may_refuse_to_be_served() {
 
 #[test]
 fn an_agent_that_speaks_acp_is_asked_to_stop_before_it_is_ended() {
-    let story = story("acp heeds:PLAN", "max-retries = 0\n[timeout]\nturn = 5");
-    set(&story, "env = ", "speaks = \"acp\"\nenv = ");
-    story.redgreen("run \"a calculator\"").exits(1).says("did not stop in time");
-    assert!(story.place("home/.fake/cancelled").exists());
+    // On a machine at work, the agent may be ended before it has come to its turn.
+    let is_asked = |seconds: u32| {
+        let story = story("acp heeds:PLAN", &format!("max-retries = 0\n[timeout]\nturn = {seconds}"));
+        set(&story, "env = ", "speaks = \"acp\"\nenv = ");
+        story.redgreen("run \"a calculator\"").exits(1).says("did not stop in time");
+        story.place("home/.fake/cancelled").exists()
+    };
+    assert!(super::LIMITS.iter().any(|limit| is_asked(*limit)), "it is never asked to stop");
 }
 
 #[test]
@@ -212,7 +233,7 @@ fn an_unfenced_agent_cannot_spoil_the_run() {
     said.says("handoff note; it was written again").says("the run's branch was moved").says("refs/heads/mine");
     assert_eq!(story.log(&format!("{}~5..{}", story.branch(), story.branch())), CYCLE);
     let pid = fs::read_to_string(story.place("home/.fake/daemon")).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("671")) {
         assert!(Instant::now() < deadline, "{pid} still runs");
         thread::sleep(Duration::from_millis(20));
@@ -245,8 +266,7 @@ fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
             name.clone_into(&mut phase);
         }
         let Some(folder) = line.strip_prefix("in   ").map(PathBuf::from) else { continue };
-        // They look before they type.
-        thread::sleep(Duration::from_millis(400));
+        // They type at once: no save is too early.
         let (file, text) = match phase.as_str() {
             "PLAN" if folder.join("test-list.md").exists() => ("calc.py", "def add(a, b):\n    return a + b\n"),
             "PLAN" => ("test-list.md", "- [ ] adds\n"),

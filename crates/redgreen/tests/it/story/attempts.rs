@@ -4,7 +4,7 @@ use super::Story;
 use super::scripts::{PLAN, RED, WRONG};
 
 #[test]
-fn why_and_the_report_show_the_diff_of_a_refused_attempt() {
+fn fault_15_why_and_the_report_show_the_diff_of_a_refused_attempt() {
     let story = Story::new();
     story.file("redgreen.toml", "backoff = 0.0\nmax-retries = 0\n").commit("one attempt");
     let long: String = (0..200).map(|number| format!("# line {number}\\n")).collect();

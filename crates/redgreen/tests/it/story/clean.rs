@@ -33,7 +33,7 @@ fn items(story: &Story, line: &str) -> Vec<Value> {
 }
 
 #[test]
-fn clean_lists_with_sizes_and_removes_only_when_told() {
+fn fault_16_clean_lists_with_sizes_and_removes_only_when_told() {
     let story = waiting();
     let workshop = workshop(&story);
     let (room, build) = (workshop.join("rooms/0"), workshop.join("builds/abc"));
@@ -64,7 +64,7 @@ fn clean_lists_with_sizes_and_removes_only_when_told() {
 }
 
 #[test]
-fn clean_asks_on_a_terminal() {
+fn fault_16_clean_asks_on_a_terminal() {
     let story = waiting();
     let build = workshop(&story).join("cargo-target");
     fs::create_dir_all(&build).unwrap();
@@ -76,7 +76,7 @@ fn clean_asks_on_a_terminal() {
 }
 
 #[test]
-fn clean_spares_open_runs_and_salvages_what_it_removes() {
+fn fault_16_clean_spares_open_runs_and_salvages_what_it_removes() {
     let story = waiting();
     let workshop = workshop(&story);
     let id = fs::read_dir(story.root.join(".git/redgreen/open")).unwrap().next().unwrap().unwrap().file_name();
@@ -100,7 +100,7 @@ fn clean_spares_open_runs_and_salvages_what_it_removes() {
 }
 
 #[test]
-fn clean_removes_demo_folders_as_the_demo_left_them() {
+fn fault_16_clean_removes_demo_folders_as_the_demo_left_them() {
     let story = Story::bare_folder();
     let temporary = story.place("tmp").display().to_string();
     fs::create_dir(&temporary).unwrap();

@@ -8,10 +8,10 @@ use super::Story;
 
 /// Phases of three cycles and the last word of the planner.
 const PHASES: usize = 13;
-/// Two of them list the trees of the room, two read the files that questions are made from.
-/// Two of them look at all refs before and after a turn: nothing keeps this agent from moving any.
-/// One looks for commits of others on the run's branch, three make the tree without the test list and read the list.
-const GIT_PROCESSES_PER_PHASE_MAX: usize = 26;
+/// One lists the candidate, two read files: the candidate's, and what it changed as it was before.
+/// Two look at all refs before and after a turn: nothing keeps this agent from moving any.
+/// One makes the tree without the test list.
+const GIT_PROCESSES_PER_PHASE_MAX: usize = 19;
 
 #[test]
 #[expect(clippy::print_stderr, reason = "the table, for whoever wants to make it smaller")]
@@ -56,13 +56,38 @@ fn the_bench_measures_and_compares() {
         let found = measures.iter().find(|measure| measure["name"] == name).unwrap();
         assert!(found["against"][0]["ratio"].is_f64(), "{found}");
     }
-    let reading = measures.iter().find(|measure| measure["name"] == "JUnit XML, tiny cases").unwrap();
+    let reading = measures.iter().find(|measure| measure["name"] == "JUnit XML, 20000 silent cases").unwrap();
     assert!(reading["megabytesPerSecond"].is_f64(), "{reading}");
     let turn = measures.iter().find(|measure| measure["name"] == "a turn of four requests").unwrap();
     assert!(turn["requests"] == 4 && turn["bytesSent"].as_u64() < Some(12_000), "{turn}");
     let many = measures.iter().find(|measure| measure["name"] == "5 runs at once").unwrap();
     assert!(many["finished"] == 5 && many["against"][0]["ratio"].is_f64(), "{many}");
+    let verdict = measures.iter().find(|measure| measure["name"] == "a GREEN verdict, pytest, 1 s").unwrap();
+    assert!(verdict["against"][0]["ratio"].is_f64(), "{verdict}");
+    let goals = bench["goals"].as_array().unwrap();
+    for (name, unit) in [("start-up", "milliseconds"), ("size of the program", "mebibytes")] {
+        let goal = goals.iter().find(|goal| goal["name"] == name).unwrap();
+        assert!(goal["value"].is_f64() && goal["met"].is_boolean() && goal["unit"] == unit, "{goal}");
+    }
+    assert_eq!(bench["losses"], serde_json::json!([]));
     assert_eq!(fs::read_dir(&story.root).unwrap().count(), 0, "the bench left something behind");
+}
+
+#[test]
+fn a_bench_is_compared_with_figures_of_before() {
+    let story = Story::bare_folder();
+    let figures = |size: f64| {
+        let goal = serde_json::json!({ "name": "size of the program", "value": size, "unit": "mebibytes", "below": 20.0,
+            "met": true });
+        serde_json::json!({ "version": 1, "goals": [goal] }).to_string()
+    };
+    fs::write(story.place("small.json"), figures(0.001)).unwrap();
+    fs::write(story.place("large.json"), figures(100_000.0)).unwrap();
+    fs::write(story.place("none.json"), "{}").unwrap();
+    let bench = |file: &str| format!("bench reports --quick --compare {}", story.place(file).display());
+    story.redgreen(&bench("small.json")).exits(1).says("worse than before: size of the program is");
+    story.redgreen(&bench("large.json")).exits(0).says("goal: below 20.0 MiB");
+    story.redgreen(&bench("none.json")).exits(2).says("none.json holds no figures to compare with");
 }
 
 /// Every call of git adds a line to a file beside the repository.

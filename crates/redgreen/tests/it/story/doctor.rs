@@ -1,4 +1,4 @@
-//! `redgreen doctor`: says whether a run could start, what it looked at, and how to put right what is wrong.
+//! `redgreen doctor`: says whether a run could start, what it looked at, and how to fix what is wrong.
 
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ fn a_project_that_works_is_proved_to_work() {
 fn who_would_work_is_told_as_the_run_finds_out() {
     let story = Story::new();
     story.file("test_a.py", "def test_one():\n    pass\n").commit("tests");
-    let said = story.redgreen("doctor").exits(0).says("a run could start as soon as somebody works");
+    let said = story.redgreen("doctor").exits(0).says("ready, but no agent is configured");
     said.says("fix  log in to an agent (redgreen agents)").says("next  redgreen agents");
 
     let story = story.env("ANTHROPIC_API_KEY", "sk-ant-test");
@@ -60,7 +60,7 @@ fn what_is_wrong_comes_with_the_fix() {
     let story = Story::bare_folder();
     let said = story.redgreen("doctor").exits(4);
     let said = said.says("is not in a git repository").says("fix  git init && git add -A");
-    said.says("no test framework found").says("no run could start: 2 things to put right");
+    said.says("no test framework found").says("a run cannot start: 2 problems to fix");
 
     story.redgreen("-C nowhere doctor").exits(4).says("there is no folder nowhere");
 
@@ -75,13 +75,18 @@ fn what_is_wrong_comes_with_the_fix() {
 fn what_only_running_can_show_is_shown() {
     let story = Story::new();
     story.file("test_a.py", "import time\ndef test_hangs():\n    time.sleep(600)\n");
-    story.file(
-        "redgreen.toml",
-        "[timeout]\nred = 4\n[agent]\nscript = \"nowhere.toml\"\n[lint]\ncommands = [\"nolint --all\"]\n",
-    );
-    let said = story.redgreen("doctor").exits(4).says("not done after 4 s").says("did not end: test_a.py::test_hangs");
-    let said = said.says("how  python -m pytest (timed out, ").says("timeout.red = 20 in redgreen.toml");
-    said.says("nolint is not there").says("fix  correct agent.script").says("3 things to put right");
+    let names_the_test = |limit: &u32| {
+        let settings = format!(
+            "[timeout]\nred = {limit}\n[agent]\nscript = \"nowhere.toml\"\n[lint]\ncommands = [\"nolint --all\"]\n"
+        );
+        story.file("redgreen.toml", &settings);
+        let said = story.redgreen("doctor").exits(4).says(&format!("not done after {limit} s"));
+        let said = said.says("how  python -m pytest (timed out, ");
+        let said = said.says(&format!("timeout.red = {} in redgreen.toml", limit * 5));
+        let said = said.says("nolint is not there").says("fix  correct agent.script").says("3 problems to fix");
+        said.stdout.contains("did not end: test_a.py::test_hangs")
+    };
+    assert!(super::LIMITS.iter().any(names_the_test), "the test that hangs is never named");
 
     story.file("redgreen.toml", "").file("test_a.py", "import os\ndef test_exits():\n    os._exit(0)\n");
     story.redgreen("doctor").exits(4).says("did not come to its end").says("did not end: test_a.py::test_exits");

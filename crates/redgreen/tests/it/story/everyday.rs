@@ -11,7 +11,7 @@ fn story(turns: &[&str]) -> Story {
 }
 
 #[test]
-fn run_help_lists_every_agent() {
+fn fault_16_run_help_lists_every_agent() {
     let story = Story::bare_folder();
     for verb in ["run", "resume"] {
         let help = story.redgreen(&format!("{verb} --help")).exits(0).stdout;
@@ -23,7 +23,7 @@ fn run_help_lists_every_agent() {
 }
 
 #[test]
-fn run_takes_a_request_without_quotes() {
+fn fault_16_run_takes_a_request_without_quotes() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
     let run = story.redgreen("--json run --script @kata.toml add roman numerals").exits(3).json();
     assert_eq!(run["runs"][0]["request"], "add roman numerals");
@@ -32,7 +32,7 @@ fn run_takes_a_request_without_quotes() {
 }
 
 #[test]
-fn report_html_dash_prints_the_page() {
+fn fault_16_report_html_dash_prints_the_page() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
     story.redgreen("run --script @kata.toml an adder").exits(3);
     story.redgreen("report --html @page.html").exits(0);
@@ -44,19 +44,20 @@ fn report_html_dash_prints_the_page() {
 }
 
 #[test]
-fn the_end_prompt_takes_yes_and_diff() {
+fn fault_16_the_end_prompt_takes_yes_and_diff() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
     let run = "--color never run --script @kata.toml an adder";
     let (code, screen) = on_a_terminal(&story, run, &[("Enter decides later] ", "diff\nno\nyes\n")]);
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("+    return a + b"), "the diff:\n{screen}");
+    assert!(!screen.contains("test-list.md"), "what is not merged is not shown as merged:\n{screen}");
     assert!(screen.contains("\"no\" is none of `approve` (or `yes`), `abort` and `diff`"), "{screen}");
     assert_eq!(screen.matches("Enter decides later").count(), 3, "asked again each time:\n{screen}");
     assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2, "yes merges");
 }
 
 #[test]
-fn salvage_show_and_diff() {
+fn fault_16_salvage_show_and_diff() {
     let story = story(&[PLAN, RED, WRONG]);
     story.redgreen("run --script @kata.toml --max-retries 0 an adder").exits(1);
     story.redgreen("salvage").exits(0).says("next  redgreen salvage show");

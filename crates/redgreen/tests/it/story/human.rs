@@ -4,53 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED};
+use super::terminal::terminal;
 
-/// Runs redgreen on a terminal of its own. When the screen asks for the end of a turn, writes `asked` and waits for a file
-/// `go`, which holds what happens next: `enter`, `INT`, `KILL`.
-const PERSON: &str = r#"
-import os, pty, select, signal, sys, time
-place, command = sys.argv[1], sys.argv[2:]
-pid, screen = pty.fork()
-if pid == 0:
-    os.execvp(command[0], command)
-shown, heard, end = b"", 0, time.time() + 300
-while time.time() < end:
-    try:
-        if select.select([screen], [], [], 0.1)[0]:
-            part = os.read(screen, 65536)
-            if not part:
-                break
-            shown += part
-    except OSError:
-        break
-    at = shown.find(b"Press Enter when you are done", heard)
-    if at >= 0:
-        heard = at + 10
-        with open(place + "/screen", "wb") as file:
-            file.write(shown)
-        os.rename(place + "/screen", place + "/asked")
-    named = shown.find(b"not decided yet): ", heard)
-    if named >= 0:
-        heard = named + 10
-        os.write(screen, b"\n")
-    go = place + "/go"
-    if os.path.exists(go):
-        word = open(go).read()
-        os.remove(go)
-        if word == "enter":
-            os.write(screen, b"\n")
-        else:
-            os.kill(pid, getattr(signal, "SIG" + word))
-sys.stdout.buffer.write(shown)
-code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-sys.exit(code if code >= 0 else 128 - code)
-"#;
+/// What a person is asked on the screen: for the end of their turn, which the test decides, and for the next test's name.
+const QUESTIONS: &[(&str, Option<&str>)] =
+    &[("Press Enter when you are done", None), ("not decided yet): ", Some("\n"))];
 
 const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -62,16 +26,31 @@ struct Person<'a> {
 
 impl<'a> Person<'a> {
     fn starts(story: &'a Story, line: &str) -> Self {
-        story.script("person.py", PERSON);
+        Self::starts_and_is_killed(story, line, "")
+    }
+
+    /// With the program killed before or after an effect of this number: `before:2`.
+    fn starts_and_is_killed(story: &'a Story, line: &str, at: &str) -> Self {
         for left in ["asked", "go"] {
             fs::remove_file(story.place(left)).ok();
         }
-        let redgreen = story.prepare(line);
-        let mut terminal: Command = story.command("python3");
-        terminal.arg(story.place("person.py")).arg(story.place("")).arg(redgreen.get_program());
-        terminal.args(redgreen.get_args()).env("TERM", "xterm").stdout(Stdio::piped());
-        terminal.stdin(Stdio::null()).stderr(Stdio::null());
+        let mut terminal = terminal(story, line, QUESTIONS);
+        terminal.env("REDGREEN_KILL_AT", at).stdout(Stdio::piped()).stderr(Stdio::null());
         Self { story, child: terminal.spawn().unwrap() }
+    }
+
+    /// Whether the screen asks for the next turn before the program ends.
+    #[track_caller]
+    fn is_asked_at_all(&mut self) -> bool {
+        let (asked, since) = (self.story.place("asked"), Instant::now());
+        while !asked.exists() {
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            assert!(since.elapsed() < PATIENCE, "nobody asks, and nothing ends");
+            thread::sleep(Duration::from_millis(20));
+        }
+        true
     }
 
     /// Waits until the screen asks for the next turn; gives back what it shows and where to work.
@@ -180,6 +159,99 @@ fn fault_7_ctrl_c_and_sigkill_leave_a_persons_files_where_they_are_and_resume_go
         story.redgreen("abort").exits(0);
         assert!(!worktree.exists(), "an aborted run leaves no worktree");
     }
+}
+
+/// Every moment between two effects, from the first on.
+fn moments() -> impl Iterator<Item = String> {
+    const EFFECTS_MAX: usize = 20;
+    (1..=EFFECTS_MAX).flat_map(|number| ["before", "after"].map(|side| format!("{side}:{number}")))
+}
+
+#[test]
+fn fault_7_killed_before_and_after_each_effect_a_persons_files_stay() {
+    let story = Story::new();
+    let (person, worktree) = at_red(&story);
+    fs::write(worktree.join("test_calc.py"), "from calc import ad").unwrap();
+    fs::write(worktree.join("notes.md"), "remember the minus\n").unwrap();
+    story.command("git").current_dir(&worktree).args(["add", "notes.md"]).status().unwrap();
+    let before = seen(&story, &worktree);
+    person.does("KILL");
+    person.ends();
+    // On the way to the question.
+    for at in moments() {
+        let mut person = Person::starts_and_is_killed(&story, "resume", &at);
+        let asked = person.is_asked_at_all();
+        person.does("KILL");
+        person.ends();
+        assert_eq!(seen(&story, &worktree), before, "{at}");
+        if asked {
+            break;
+        }
+        assert_ne!(at, "after:20", "nobody is ever asked");
+    }
+    // From the answer to the next question: what was accepted is committed, and every file stays.
+    fs::write(worktree.join("test_calc.py"), TEST).unwrap();
+    let (_, files) = seen(&story, &worktree);
+    let mut screen = String::new();
+    for at in moments().skip(2) {
+        let mut person = Person::starts_and_is_killed(&story, "resume", &at);
+        if person.is_asked_at_all() {
+            (screen, _) = person.is_asked();
+            if screen.contains("GREEN: ") {
+                person.does("KILL");
+                person.ends();
+                break;
+            }
+            person.does("enter");
+        }
+        if person.is_asked_at_all() {
+            (screen, _) = person.is_asked();
+            person.does("KILL");
+        }
+        person.ends();
+        assert_eq!(seen(&story, &worktree).1, files, "{at}");
+    }
+    assert!(screen.contains("GREEN: "), "{screen}");
+    assert_eq!(seen(&story, &worktree).1, files);
+}
+
+/// The engine owns the boxes, and says what it changes at the end of a turn; until then the file is the person's.
+#[test]
+fn fault_7_a_persons_list_is_theirs_until_their_turn_is_over() {
+    let story = Story::new();
+    let person = Person::starts(&story, RUN);
+    let (_, worktree) = person.is_asked();
+    let list = worktree.join("test-list.md");
+    fs::write(&list, "- [x] adds\n\nand a thought\n").unwrap();
+    let before = seen(&story, &worktree);
+    person.does("INT");
+    person.ends();
+    let person = Person::starts(&story, "resume");
+    person.is_asked();
+    assert_eq!(seen(&story, &worktree), before, "planning, after resume");
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.contains("unticked \"adds\"") && screen.contains("RED: "), "{screen}");
+
+    // An idea in the middle of RED waits for the next planning.
+    fs::write(worktree.join("test_calc.py"), TEST).unwrap();
+    let ideas = "- [ ] adds\n- [ ] an idea of mine\n";
+    fs::write(&list, ideas).unwrap();
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.contains("test-list.md stays as you changed it") && screen.contains("GREEN: "), "{screen}");
+    assert_eq!(fs::read_to_string(&list).unwrap(), ideas);
+    assert!(!story.git(&format!("show {}:test-list.md", story.branch())).contains("idea"), "not judged, not committed");
+    fs::write(worktree.join("calc.py"), "def add(a, b):\n    return a + b\n").unwrap();
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.contains("REFACTOR: "), "{screen}");
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.rsplit("REFACTOR: ").next().unwrap().contains("PLAN: "), "{screen}");
+    assert_eq!(fs::read_to_string(&list).unwrap(), "- [x] adds\n- [ ] an idea of mine\n");
+    person.does("INT");
+    person.ends();
 }
 
 #[test]

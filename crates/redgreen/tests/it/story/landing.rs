@@ -102,7 +102,7 @@ fn approve_squash_makes_one_commit_and_keeps_the_others_within_reach() {
     assert_eq!(story.git("rev-parse main^"), before, "one commit");
     assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 1);
     let message = story.git("log -1 --format=%B");
-    assert!(message.contains("an adder") && message.contains("Reviewed-by: the hook"), "{message}");
+    assert!(message.starts_with("an adder\n\n") && message.contains("Reviewed-by: the hook"), "{message}");
     let files = files(&story);
     assert!(files.contains("calc.py") && !files.contains("test-list.md"), "{files}");
     assert_eq!((story.git("status --porcelain"), story.git("for-each-ref refs/heads/redgreen")), <_>::default());

@@ -74,6 +74,56 @@ fn a_branch_that_moved_is_tested_together_with_the_run() {
     story.redgreen("approve").exits(0);
 }
 
+const OLD_TESTS: &str = "def test_kept():\n    pass\n\n\ndef test_dropped():\n    pass\n";
+
+/// A run that waits for a human, in a project with tests of its own.
+fn waiting_with_old_tests() -> Story {
+    let story = Story::new();
+    story.file("test_old.py", OLD_TESTS).commit("old tests");
+    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+    story
+}
+
+#[test]
+fn a_test_that_others_deleted_on_the_target_branch_is_no_hindrance() {
+    let story = waiting_with_old_tests();
+    story.file("test_old.py", OLD_TESTS.split("\n\n\n").next().unwrap()).commit("one test less");
+    story.redgreen("approve").exits(0).says("merged");
+    assert!(is_merge(&story, "main"));
+    assert!(!fs::read_to_string(story.root.join("test_old.py")).unwrap().contains("test_dropped"));
+
+    // The same where a person merges the target branch into the run's, as a conflict makes them do.
+    let story = waiting_with_old_tests();
+    story.git("rm -q test_old.py");
+    story.file("calc.py", "# a calculator of mine\n").commit("no old tests, and a file of mine");
+    story.redgreen("approve").exits(3).says("git merge main");
+    let branch = story.branch();
+    let code = story.git(&format!("show {branch}:calc.py"));
+    story.git(&format!("switch -q {branch}"));
+    assert!(!story.command("git").args(["merge", "-q", "main"]).status().unwrap().success());
+    story.file("calc.py", &format!("# a calculator of mine\n{code}\n"));
+    story.git("add calc.py");
+    story.git("commit -q --no-edit");
+    story.git("switch -q main");
+    story.redgreen("approve").exits(0).says("merged");
+}
+
+#[test]
+fn a_test_that_only_the_merge_loses_blocks_it() {
+    // The run's own test is left out by what the target branch has now; another one that is gone does not excuse it.
+    let story = waiting_with_old_tests();
+    story.file("test_old.py", OLD_TESTS.split("\n\n\n").next().unwrap());
+    story.file("conftest.py", "collect_ignore = ['test_add.py']\n").commit("fewer tests");
+    let said = story.redgreen("approve").exits(3).says("test_add.py::test_adds passed before and is gone");
+    assert!(!said.stdout.contains("test_dropped"), "{}", said.stdout);
+
+    // A test file that the target branch broke is not deleted.
+    let story = waiting_with_old_tests();
+    story.file("test_old.py", "def test_kept(:\n").commit("broken");
+    story.redgreen("approve").exits(3).says("merged with it the tests do not pass");
+}
+
 #[test]
 fn a_conflict_names_the_paths() {
     let story = waiting();

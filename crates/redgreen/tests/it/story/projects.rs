@@ -11,7 +11,7 @@ use std::{fs, thread};
 use serde_json::Value;
 
 use super::{Said, Story};
-use crate::runner::{is_installed, versions};
+use crate::runner::{is_installed, node_modules, versions};
 use crate::skip::skipped;
 
 const SECRET: &str = "postgres://ada:pa55word@localhost/shop";
@@ -68,7 +68,11 @@ fn agree(story: &Story, passed: usize) {
 
 /// An installed version of a runner, linked into the story; `None`, and said so, where it is not there.
 fn with_version(version: &str) -> Option<Story> {
-    let modules = versions().join(version).join("node_modules");
+    let modules = match version {
+        // The one that all other tests use.
+        "vitest-3" => node_modules(),
+        _ => versions().join(version).join("node_modules"),
+    };
     if !is_installed("node") || !modules.is_dir() {
         skipped(&format!("{version} is not installed by scripts/test"));
         return None;
@@ -103,6 +107,13 @@ fn fault_10_vitest_1_is_understood() {
 #[test]
 fn fault_10_vitest_2_is_understood() {
     typescript("vitest-2");
+}
+
+#[test]
+fn fault_10_vitest_3_is_understood() {
+    let manifest = fs::read_to_string(node_modules().join("vitest/package.json")).unwrap_or_default();
+    assert!(manifest.is_empty() || manifest.contains("\"version\": \"3."), "{manifest}");
+    typescript("vitest-3");
 }
 
 #[test]
@@ -290,6 +301,34 @@ fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is
     said.says("redgreen doctor");
     nothing_is_made(&story);
     story.redgreen("doctor").exits(4).says("RuntimeError: no database here");
+}
+
+#[test]
+fn fault_13_code_that_does_not_compile_is_told_with_its_line_by_doctor_and_run() {
+    let rust: &[(&str, &str)] = &[
+        ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n"),
+        ("src/lib.rs", "pub fn add() -> i32 {\n    \"three\"\n}\n"),
+        ("tests/calc.rs", "#[test]\nfn adds() {\n    assert_eq!(calc::add(), 3);\n}\n"),
+    ];
+    let go: &[(&str, &str)] = &[
+        ("go.mod", "module calc\n\ngo 1.18\n"),
+        ("calc.go", "package calc\n\nfunc Add() int { return \"three\" }\n"),
+        ("calc_test.go", "package calc\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) { Add() }\n"),
+    ];
+    let told = [("cargo", rust, "src/lib.rs:2: mismatched types"), ("go", go, "calc.go:3: cannot use \"three\"")];
+    for (program, files, line) in told.into_iter().filter(|(program, ..)| is_installed(program)) {
+        let story = Story::new();
+        fs::remove_file(story.root.join("pytest.ini")).unwrap();
+        for (name, text) in files {
+            story.file(name, text);
+        }
+        story.file(".gitignore", "target/\nCargo.lock\n").commit("code that does not compile");
+        story.script("idle.toml", IDLE);
+        let said = story.redgreen("run --script @idle.toml anything").exits(4).says("the tests do not load").says(line);
+        assert!(!said.stdout.contains("due to 1 previous error"), "{program}: {}", said.stdout);
+        nothing_is_made(&story);
+        story.redgreen("doctor").exits(4).says(line);
+    }
 }
 
 #[test]

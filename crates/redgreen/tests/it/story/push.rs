@@ -30,7 +30,7 @@ fn on_github(story: &Story) {
 }
 
 #[test]
-fn approve_push_pushes_the_target_and_names_the_page_for_a_pull_request() {
+fn fault_16_approve_push_pushes_the_target_and_names_the_page_for_a_pull_request() {
     let story = waiting();
     story.redgreen("approve --push").exits(2).says("feature has no upstream").says("nothing was merged");
     story.redgreen("status").exits(0).says("waiting for a human");
@@ -43,7 +43,7 @@ fn approve_push_pushes_the_target_and_names_the_page_for_a_pull_request() {
 }
 
 #[test]
-fn approve_without_push_says_how_to_push() {
+fn fault_16_approve_without_push_says_how_to_push() {
     let story = waiting();
     story.git("push -q -u origin feature");
     on_github(&story);
@@ -54,7 +54,7 @@ fn approve_without_push_says_how_to_push() {
 }
 
 #[test]
-fn a_push_that_is_refused_leaves_the_merge_and_says_so() {
+fn fault_16_a_push_that_is_refused_leaves_the_merge_and_says_so() {
     let story = waiting();
     story.git("push -q -u origin feature");
     let hook = story.place("remote.git/hooks/pre-receive");

@@ -271,7 +271,7 @@ fn a_runner_that_breaks_is_undecided_and_a_resume_asks_it_again() {
     let said: Said = story.redgreen(RUN);
     assert!(switch.exists(), "{}", said.stderr);
     let said = said.exits(3).says("[runner.broken]").says("undecided in RED; a human has to look");
-    assert!(said.stdout.contains("put right what it says, then: redgreen resume"), "{}", said.stdout);
+    assert!(said.stdout.contains("fix the error above, then: redgreen resume"), "{}", said.stdout);
     let why = story.redgreen("why").exits(0).says("undecided").says("with the test runner");
     assert!(why.stdout.lines().count() <= 24, "{}", why.stdout);
     fs::remove_file(switch).unwrap();

@@ -1,4 +1,4 @@
-//! Damaged notes stop every verb before it does anything, and `repair-notes` puts them right.
+//! Damaged notes stop every verb before it does anything, and `repair-notes` repairs them.
 
 use std::fs;
 

@@ -34,16 +34,18 @@ fn a_worktree_whose_git_file_was_taken_away_is_salvaged_all_the_same() {
 fn a_set_up_that_was_killed_half_way_is_done_again() {
     let story = Story::calculator().quick();
     let marker = story.place("set-up");
-    let line = format!("echo x >> '{}'; sleep 5", marker.display());
+    let line = format!("echo x >> '{}'; sleep 60", marker.display());
     story.file("redgreen.toml", &format!("backoff = 0.0\n[worktree]\nsetup = [{line:?}]\n"));
     story.commit("a set-up");
     let mut child = story.prepare(RUN).spawn().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(300);
     while !marker.exists() {
+        assert!(std::time::Instant::now() < deadline, "the set-up did not start");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    story.file("redgreen.toml", &format!("backoff = 0.0\n[worktree]\nsetup = [{:?}]\n", line.replace("sleep 5", ":")));
+    story.file("redgreen.toml", &format!("backoff = 0.0\n[worktree]\nsetup = [{:?}]\n", line.replace("sleep 60", ":")));
     story.redgreen("resume").exits(3);
     assert_eq!(fs::read_to_string(marker).unwrap(), "x\nx\n");
     assert_eq!(story.salvages(), Vec::<String>::new());

@@ -1,22 +1,25 @@
 //! A person at a terminal: the question at the end of a run, and colours.
 
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED};
 
-/// Runs a command on a terminal of its own, types the answer to each question that standard input names whenever it is
-/// there, and prints everything that was on the screen.
+/// Runs a command on a terminal of its own, types the answer to each question whenever it is there, and prints everything
+/// that was on the screen. The question that has no answer is one for the test: the screen is written to the file `asked`,
+/// and what then appears in the file `go` is done: `enter`, or a signal.
 const TERMINAL: &str = r#"
-import json, os, pty, select, sys, time
-answers = [(question.encode(), answer.encode()) for question, answer in json.load(sys.stdin)]
+import json, os, pty, select, signal, sys, time
+place, command = sys.argv[1], sys.argv[2:]
+with open(place + "/answers") as file:
+    answers = [(question.encode(), answer and answer.encode()) for question, answer in json.load(file)]
 pid, screen = pty.fork()
 if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
+    os.execvp(command[0], command)
 shown, heard, end = b"", 0, time.time() + 300
 while time.time() < end:
     try:
-        if select.select([screen], [], [], 1)[0]:
+        if select.select([screen], [], [], 0.1)[0]:
             part = os.read(screen, 65536)
             if not part:
                 break
@@ -24,12 +27,26 @@ while time.time() < end:
     except OSError:
         break
     asked = [(shown.find(question, heard), question, answer) for question, answer in answers]
-    at, question, answer = min((ask for ask in asked if ask[0] >= 0), default=(-1, b"", b""))
+    at, question, answer = min((ask for ask in asked if ask[0] >= 0), default=(-1, b"", b""), key=lambda ask: ask[0])
     if at >= 0:
         heard = at + len(question)
-        os.write(screen, answer)
+        if answer is None:
+            with open(place + "/screen", "wb") as file:
+                file.write(shown)
+            os.rename(place + "/screen", place + "/asked")
+        else:
+            os.write(screen, answer)
+    go = place + "/go"
+    if os.path.exists(go):
+        word = open(go).read()
+        os.remove(go)
+        if word == "enter":
+            os.write(screen, b"\n")
+        else:
+            os.kill(pid, getattr(signal, "SIG" + word))
 sys.stdout.buffer.write(shown)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.exit(code if code >= 0 else 128 - code)
 "#;
 
 /// The last words of the question at the end of a run.
@@ -49,13 +66,19 @@ fn typed(story: &Story, line: &str, answers: &str) -> (Option<i32>, String) {
 
 /// `redgreen <line>` on a terminal where someone types the answer to each question.
 pub(super) fn on_a_terminal(story: &Story, line: &str, answers: &[(&str, &str)]) -> (Option<i32>, String) {
+    let answers: Vec<_> = answers.iter().map(|(question, answer)| (*question, Some(*answer))).collect();
+    let Output { status, stdout, .. } = terminal(story, line, &answers).output().unwrap();
+    (status.code(), String::from_utf8_lossy(&stdout).replace("\r\n", "\n"))
+}
+
+/// The same, not started yet; one question may be for the test to answer.
+pub(super) fn terminal(story: &Story, line: &str, answers: &[(&str, Option<&str>)]) -> Command {
     story.script("terminal.py", TERMINAL).script("answers", &serde_json::to_string(answers).unwrap());
     let redgreen = story.prepare(line);
     let mut terminal = story.command("python3");
-    terminal.arg(story.place("terminal.py")).arg(redgreen.get_program()).args(redgreen.get_args());
-    terminal.env("TERM", "xterm").stdin(std::fs::File::open(story.place("answers")).unwrap());
-    let Output { status, stdout, .. } = terminal.output().unwrap();
-    (status.code(), String::from_utf8_lossy(&stdout).replace("\r\n", "\n"))
+    terminal.arg(story.place("terminal.py")).arg(story.place("")).arg(redgreen.get_program());
+    terminal.args(redgreen.get_args()).env("TERM", "xterm").stdin(Stdio::null());
+    terminal
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn merged() -> Story {
 }
 
 #[test]
-fn undo_takes_the_last_approve_back_and_keeps_every_change_of_yours() {
+fn fault_16_undo_takes_the_last_approve_back_and_keeps_every_change_of_yours() {
     let story = merged();
     let merge = story.git("rev-parse main");
     story.file("mine.py", "VALUE = 2\n").file("untracked.txt", "mine\n");
@@ -44,7 +44,28 @@ fn undo_takes_the_last_approve_back_and_keeps_every_change_of_yours() {
 }
 
 #[test]
-fn undo_does_nothing_where_it_is_not_safe() {
+fn fault_16_undo_takes_a_squash_back_too() {
+    let story = Story::new();
+    let before = story.git("rev-parse main");
+    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml an adder").exits(3);
+    story.redgreen("approve --squash").exits(0).says("redgreen undo");
+    assert_eq!(story.git("rev-parse main^"), before);
+    story.redgreen("salvage").exits(0).says("the commits that `approve --squash` made one commit of");
+    story.redgreen("undo").exits(0).says("undone: main is as it was");
+    assert_eq!((story.git("rev-parse main"), story.git("status --porcelain")), (before.clone(), String::new()));
+    assert!(!story.root.join("calc.py").exists());
+    story.redgreen("status").exits(0).says("waiting for a human");
+    // However it was merged first, it can be merged otherwise now.
+    story.redgreen("approve").exits(0).says("merged");
+    assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2);
+    story.redgreen("undo").exits(0);
+    story.redgreen("approve --squash").exits(0).says("merged");
+    assert_eq!(story.git("rev-parse main^"), before);
+}
+
+#[test]
+fn fault_16_undo_does_nothing_where_it_is_not_safe() {
     let story = merged();
     let merge = story.git("rev-parse main");
     let revert = format!("next  git revert -m 1 {merge}");
@@ -86,7 +107,7 @@ fn undo_does_nothing_where_it_is_not_safe() {
 }
 
 #[test]
-fn undo_works_where_the_branch_is_not_checked_out() {
+fn fault_16_undo_works_where_the_branch_is_not_checked_out() {
     let story = merged();
     let merge = story.git("rev-parse main");
     story.git("switch -q -c other");
@@ -99,7 +120,7 @@ fn undo_works_where_the_branch_is_not_checked_out() {
 }
 
 #[test]
-fn undo_that_was_killed_is_finished_by_the_next_one() {
+fn fault_16_undo_that_was_killed_is_finished_by_the_next_one() {
     for at in ["before:1", "after:1", "before:2", "after:2"] {
         let story = merged();
         let merge = story.git("rev-parse main");
@@ -116,7 +137,7 @@ fn undo_that_was_killed_is_finished_by_the_next_one() {
 }
 
 #[test]
-fn undo_goes_on_from_a_checkout_that_git_left_half_way() {
+fn fault_16_undo_goes_on_from_a_checkout_that_git_left_half_way() {
     for half in ["files", "index"] {
         let story = merged();
         let merge = story.git("rev-parse main");

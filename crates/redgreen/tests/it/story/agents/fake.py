@@ -199,6 +199,16 @@ def terminals():
         pass
 
 
+def terminal_network():
+    """What a command in a terminal reaches: the model's port, and nothing else."""
+    model, other = os.environ["FAKE_BASE_URL"].rsplit(":", 1)[1], os.environ["FAKE_OTHER"]
+    reach = "exec 3<>/dev/tcp/127.0.0.1/{} && echo reached"
+    tunnel = ("exec 3<>/dev/tcp/127.0.0.1/${HTTPS_PROXY##*:}; printf 'CONNECT evil.example:443 HTTP/1.1\\r\\n\\r\\n' >&3; "
+              "head -c 12 <&3")
+    said = [run("bash", args=["-c", line])[0] for line in [reach.format(model), reach.format(other), tunnel]]
+    note("terminal-network", json.dumps(["reached" in said[0], "reached" in said[1], said[2]]))
+
+
 def heeds():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for line in sys.stdin:

@@ -75,6 +75,15 @@ fn a_project_takes_no_fence_away_without_its_user() {
         ("[agent]\nfence = \"none\"\n", "agent.fence: none"),
         ("[agent]\nnetwork = \"open\"\n", "agent.network: open"),
         ("[agent]\nallow-read = [\"/\"]\n", "agent.allow-read: /"),
+        ("[worktree]\nlink = [\"data\"]\n", "worktree.link: data"),
+        ("[worktree]\ncopy = [\"notes.txt\"]\n", "worktree.copy: notes.txt"),
+        ("[model]\nrecord = \"../elsewhere.jsonl\"\n", "model.record: ../elsewhere.jsonl"),
+        ("[model]\nreplay = \"/elsewhere.jsonl\"\n", "model.replay: /elsewhere.jsonl"),
+        ("[agent.custom.x]\ncommand = \"x\"\nnew = [\"-c\", \"more\"]\n", "agent.custom words: -c more"),
+        ("[agent.custom.x]\ncommand = \"x\"\nenv = [\"AWS_*\"]\n", "agent.custom.env: AWS_*"),
+        ("[agent.custom.x]\ncommand = \"x\"\nfolders = [\".ssh\"]\n", "agent.custom.folders: .ssh"),
+        ("[agent.custom.x]\ncommand = \"x\"\nfiles = [\".netrc\"]\n", "agent.custom.files: .netrc"),
+        ("[agent.custom.x]\ncommand = \"x\"\nset = { A = \"b\" }\n", "agent.custom.set: A=b"),
     ] {
         let story = design().env("REDGREEN_TRUST", "0");
         story.file("redgreen.toml", settings);

@@ -1,0 +1,23 @@
+//! Briefs: specifications, tasks, answers with files in them, withheld examples.
+
+use redgreen_core::brief::{blocks, node::Syntax, spec, task};
+use redgreen_core::contest::Contest;
+use redgreen_core::control::examples;
+
+pub(crate) fn input(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for syntax in [Syntax::Yaml, Syntax::Json] {
+        if let Err(faults) = spec::parse(syntax, text) {
+            assert!(!faults.is_empty(), "a refusal without a reason");
+        }
+    }
+    if let Err(faults) = task::parse(text) {
+        assert!(!faults.is_empty(), "a refusal without a reason");
+    }
+    if let Err(why) = examples::parse("examples.json", text) {
+        assert!(!why.is_empty(), "a refusal without a reason");
+    }
+    Contest::parse(text);
+    blocks::blocks(text);
+    blocks::only_fence(text);
+}

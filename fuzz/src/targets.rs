@@ -1,0 +1,28 @@
+//! Everything that reads what others wrote, as functions of any bytes. `scripts/fuzz` looks for bytes that make one of them
+//! panic or take for ever; the tests of the workspace run the seeds through the same functions, without a fuzzer.
+
+mod acp;
+mod agent_output;
+mod brief;
+mod change;
+mod journal;
+mod model;
+mod note;
+mod report;
+mod words;
+
+/// Reads any bytes; to panic, or to take long, is the fault that is looked for.
+pub(crate) type Input = fn(&[u8]);
+
+/// The targets by name. The folder of the same name in `fuzz/seeds` has what each begins with.
+pub(crate) const TARGETS: &[(&str, Input)] = &[
+    ("acp", acp::input),
+    ("agent-output", agent_output::input),
+    ("brief", brief::input),
+    ("change", change::input),
+    ("journal", journal::input),
+    ("model", model::input),
+    ("note", note::input),
+    ("report", report::input),
+    ("words", words::input),
+];
