@@ -347,11 +347,13 @@ fn await_worktree(story: &Story) -> PathBuf {
     const TRIES: usize = 1200;
     for _ in 0..TRIES {
         std::thread::sleep(WAIT);
-        let listed = story.git("worktree list --porcelain");
-        let place = listed.lines().filter_map(|line| line.strip_prefix("worktree ")).nth(1).map(Path::new);
         let marked = fs::read_dir(story.root.join(".git/redgreen/runs")).into_iter().flatten();
-        let marked = marked.filter_map(Result::ok).any(|run| run.path().join("worktree/human").exists());
-        if let Some(place) = place.filter(|_| marked) {
+        if !marked.filter_map(Result::ok).any(|run| run.path().join("worktree/human").exists()) {
+            // Git cannot list a worktree that is being made.
+            continue;
+        }
+        let listed = story.git("worktree list --porcelain");
+        if let Some(place) = listed.lines().filter_map(|line| line.strip_prefix("worktree ")).nth(1).map(Path::new) {
             return place.to_owned();
         }
     }
