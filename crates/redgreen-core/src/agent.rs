@@ -33,6 +33,9 @@ pub struct Assignment {
     pub remarks: Vec<String>,
     /// What the diagnosis agent said of the iteration before.
     pub diagnosis: Option<String>,
+    /// Tests are asked for that whoever writes the code does not see.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withhold: bool,
     /// For agents that remember conversations.
     #[serde(default)]
     pub strategy: Strategy,

@@ -64,6 +64,9 @@ pub struct Brief {
     pub expected_coverage: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
+    /// Whether RED writes tests that the implementer does not see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withhold: Option<bool>,
     /// Whether an agent of ours works, or the phases go to an external one, and in which session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution: Option<Execution>,

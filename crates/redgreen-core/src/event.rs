@@ -11,6 +11,7 @@ use crate::phase::{Phase, Role};
 use crate::policy::Policy;
 use crate::report::Counts;
 use crate::verdict::Verdict;
+use crate::withheld::{Joined, Withheld};
 
 /// The facts a run starts with; they never change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,6 +101,9 @@ pub enum Event {
         /// Corrections by the engine to `test-list.md` after the turn, a sentence each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         list: Vec<String>,
+        /// Tests of RED that are kept out of the repository until the code passes them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        withheld: Option<Withheld>,
     },
     Judged {
         phase: Phase,
@@ -109,6 +113,12 @@ pub enum Event {
         /// How many tests RED wrote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<u64>,
+        /// RED: of the withheld tests, those that fail as they should.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        withheld: Option<Withheld>,
+        /// GREEN: the withheld tests that the code passes, and the tree with them in it, which is committed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        joined: Option<Joined>,
         took_ms: u64,
     },
     Linted {

@@ -45,6 +45,10 @@ pub struct Handoff {
     /// The tests RED made fail, while they are owed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
+    /// RED: tests that whoever writes the code does not see. GREEN: those of them that the code passes, now part of the
+    /// tests.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub withheld_tests: u64,
     /// Turns GREEN took.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub iterations: u32,

@@ -17,6 +17,7 @@ use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Status};
 use crate::syntax::Package;
 use crate::verdict::{Code, Decision, Reason, Verdict};
+use crate::withheld::{TestFile, Unseen};
 
 use reports::Evidence;
 
@@ -43,6 +44,8 @@ pub struct Case<'a> {
     /// Every path of the candidate.
     pub paths: &'a [String],
     pub packages: &'a [Package],
+    /// Whether the runner can be told to run the tests of some files only.
+    pub runs_files: bool,
     pub brief: &'a str,
     /// The text of a file in the tree accepted last, and in the candidate as it is run.
     pub old: &'a dyn Fn(&str) -> Option<String>,
@@ -57,6 +60,8 @@ pub struct Withheld<'a> {
     pub examples: &'a [Example],
     /// Nothing is left to develop: every example has to be met.
     pub due: bool,
+    /// Tests that RED wrote and kept out of the repository.
+    pub tests: &'a [TestFile],
 }
 
 /// An experiment that was made.
@@ -84,6 +89,8 @@ pub struct Ruling {
     pub report: Report,
     /// What the candidate's own run showed, as it is.
     pub shown: Report,
+    /// What became of the withheld tests.
+    pub unseen: Unseen,
 }
 
 /// A value, or the experiment that has to be made before it is known.
@@ -131,12 +138,12 @@ fn base(case: &Case<'_>) -> Asked<Base> {
         let targets = case.targets.clone().unwrap_or_else(|| owed(report));
         return Ok(Base { report: report.clone(), targets });
     }
-    let report = case.report(suite::on(Tree::Base))?;
+    let report = case.report(&suite::on(Tree::Base))?;
     let mut targets = owed(&report);
     if case.phase != JudgedPhase::Green || !case.has_earlier || report.outcome == Outcome::Passed {
         return Ok(Base { report, targets });
     }
-    let older = case.report(suite::on(Tree::Earlier))?;
+    let older = case.report(&suite::on(Tree::Earlier))?;
     let known = failing(&older);
     targets.retain(|id| !known.contains(id));
     Ok(Base { report: reports::carry(&older, &report), targets })
@@ -153,8 +160,8 @@ fn failing(report: &Report) -> Vec<String> {
 
 impl<'a> Case<'a> {
     /// What an experiment showed.
-    fn observe(&self, experiment: Experiment) -> Asked<&Observation> {
-        self.observe_first(std::slice::from_ref(&experiment))
+    fn observe(&self, experiment: &Experiment) -> Asked<&Observation> {
+        self.observe_first(std::slice::from_ref(experiment))
     }
 
     /// What the first of several showed; the others are likely to be asked for next.
@@ -166,7 +173,7 @@ impl<'a> Case<'a> {
     }
 
     /// The report of a run of tests.
-    fn report(&self, experiment: Experiment) -> Asked<Report> {
+    fn report(&self, experiment: &Experiment) -> Asked<Report> {
         Ok(self.observe(experiment)?.report().cloned().unwrap_or_default())
     }
 
@@ -194,6 +201,7 @@ impl<'a> Case<'a> {
 struct Tried {
     after: Report,
     verdict: Verdict,
+    unseen: Unseen,
 }
 
 /// Runs the candidate's tests; `ahead` is asked for at the same time, where it can be known already.
@@ -212,11 +220,11 @@ fn try_candidate(case: &Case<'_>, base: &Base, known: &mut Report, ahead: &[Expe
         verdict = and_refused(verdict, case.facts.clone());
     }
     if verdict.decision == Decision::Accepted && !case.extra.is_empty() {
-        let more = case.report(suite::extra(&case.extra))?;
+        let more = case.report(&suite::extra(&case.extra))?;
         after = reports::with_extra(after, more);
         verdict = case.rule(known, &after, targets);
     }
-    Ok(Tried { after, verdict })
+    Ok(Tried { after, verdict, unseen: Unseen::default() })
 }
 
 /// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.
@@ -227,7 +235,7 @@ fn excuse(case: &Case<'_>, before: &Report, after: &mut Report, targets: &[Strin
         if blamed.is_empty() {
             break;
         }
-        let again = case.report(suite::again(&blamed, time))?;
+        let again = case.report(&suite::again(&blamed, time))?;
         excused |= reports::excuse(after, &again, &mut blamed);
     }
     Ok(excused)
@@ -240,7 +248,7 @@ fn excuse_base(case: &Case<'_>, known: &mut Report, after: &Report) -> Asked<boo
     if turned.is_empty() {
         return Ok(false);
     }
-    let again = case.report(suite::repeated(Tree::Base, 1))?;
+    let again = case.report(&suite::repeated(Tree::Base, 1))?;
     let passes = |id: &str| again.test(id).is_some_and(|test| test.status == Status::Passed);
     let mut excused = false;
     for test in known.tests.iter_mut().filter(|test| turned.contains(&test.id) && passes(&test.id)) {
@@ -256,7 +264,7 @@ fn ruling(known: &Report, tried: Tried) -> Ruling {
         Decision::Accepted => reports::carry(known, &tried.after),
         Decision::Refused | Decision::Undecided => tried.after.clone(),
     };
-    Ruling { verdict: tried.verdict, report, shown: tried.after }
+    Ruling { verdict: tried.verdict, report, shown: tried.after, unseen: tried.unseen }
 }
 
 fn and_refused(verdict: Verdict, reasons: Vec<Reason>) -> Verdict {
@@ -284,7 +292,7 @@ fn control(case: &Case<'_>, material: &Material<'_>, experiments: &[Experiment],
         }
         let mut answer = experiment.weigh(material, observation);
         if let (Answer::Wrong(_), Some(other)) = (&answer, &experiment.otherwise) {
-            answer = answer.and(other.weigh(material, case.observe((**other).clone())?));
+            answer = answer.and(other.weigh(material, case.observe(other)?));
         }
         let is_fault = experiment.question == Question::Mutant;
         faults.tried += u16::from(is_fault);

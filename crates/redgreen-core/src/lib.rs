@@ -42,3 +42,4 @@ pub mod test_list;
 pub mod text;
 pub mod tool;
 pub mod verdict;
+pub mod withheld;

@@ -179,6 +179,12 @@ name!(
     is_run_file
 );
 name!(
+    /// A file of the project, from its root, with `/`: `tests/test_roman.py`.
+    ProjectFile,
+    "the path of a file in the project",
+    is_project_file
+);
+name!(
     /// One line for a person: an agent's name, perhaps with its version.
     Label,
     "one line of printable text",
@@ -186,6 +192,12 @@ name!(
 );
 
 impl AsRef<Path> for RunFile {
+    fn as_ref(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+impl AsRef<Path> for ProjectFile {
     fn as_ref(&self) -> &Path {
         Path::new(&self.0)
     }
@@ -298,6 +310,15 @@ fn is_run_file(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.bytes().all(plain);
     text.len() <= FILE_BYTES_MAX && text.split('/').all(part)
+}
+
+/// Neither git's own nor outside, on any file system.
+fn is_project_file(text: &str) -> bool {
+    let outside = |part: &str| part.is_empty() || part.trim_end_matches(['.', ' ']).is_empty();
+    let part = |part: &str| !outside(part) && !part.starts_with('-') && !part.to_ascii_lowercase().starts_with(".git");
+    text.len() <= FILE_BYTES_MAX
+        && text.chars().all(|letter| is_printable(letter) && !['\\', ':'].contains(&letter))
+        && text.split('/').all(part)
 }
 
 fn is_label(text: &str) -> bool {

@@ -7,6 +7,7 @@ use crate::agent::{Assignment, Strategy};
 use crate::hearing::bounded;
 use crate::phase::Role;
 use crate::test_list;
+use crate::withheld::FOLDER;
 
 const REQUEST_BYTES_MAX: usize = 64 << 10;
 /// What a specification or a task says beside the request.
@@ -34,6 +35,9 @@ pub fn handoff(assignment: &Assignment) -> String {
         }
     }
     section(&mut text, "Your task", &task(assignment));
+    if let Some(words) = withheld(assignment) {
+        section(&mut text, "Tests to withhold", &words);
+    }
     section(&mut text, "Rules", &rules(assignment.role));
     if let Some(list) = list(assignment) {
         section(&mut text, "The list of tests", &list);
@@ -80,6 +84,18 @@ pub fn task(assignment: &Assignment) -> String {
         Role::Diagnosis => format!("Find out why the code for this was not accepted: {behaviour}.{tests}{code}"),
         Role::Refactor => format!("All tests pass. Improve the code and tests of: {behaviour}.{tests}{code}"),
     }
+}
+
+/// What is asked for beside the visible test.
+pub fn withheld(assignment: &Assignment) -> Option<String> {
+    assignment.withhold.then(|| {
+        format!(
+            "Also write 2 to 4 further tests of the same behaviour with other inputs into one new test file below \
+             `{FOLDER}/`, at the path it would have in the project, such as `{FOLDER}/tests/test_more.py`. They too fail \
+             now, and use only what the visible test uses. They are taken out of the folder before the code is written, \
+             show whether it works for other inputs, and then join the tests."
+        )
+    })
 }
 
 fn rules(role: Role) -> String {
@@ -171,6 +187,7 @@ mod tests {
             pending: vec!["adds two numbers".to_owned()],
             trouble: Some(Trouble { kind: "red.passes".to_owned(), message: "all 14 pass".to_owned() }),
             diagnosis: Some("calc.py:3 subtracts".to_owned()),
+            withhold: role == Role::Test,
             strategy: Strategy::New,
             remarks: Vec::new(),
         }
@@ -182,7 +199,17 @@ mod tests {
             ["a calculator", "all 14 pass", "red.passes", "try 2", "- [x] stands", "- [ ] adds two numbers"];
         for (role, phase, words) in [
             (Role::TestList, Phase::Plan, &["PLAN", "test-list.md", "\"currentTest\"", "Write no code"][..]),
-            (Role::Test, Phase::Red, &["RED", "test_calc.py", "adds two numbers", "Change only tests"]),
+            (
+                Role::Test,
+                Phase::Red,
+                &[
+                    ".redgreen/withheld/tests/test_more.py",
+                    "RED",
+                    "test_calc.py",
+                    "adds two numbers",
+                    "Change only tests",
+                ],
+            ),
             (Role::Implementing, Phase::Green, &["GREEN", "calc.py", "Change no test", "\"contest\"", "calc.py:3"]),
             (Role::Diagnosis, Phase::Green, &["Change nothing", "15 lines"]),
             (Role::Refactor, Phase::Refactor, &["REFACTOR", "lose no test"]),

@@ -23,6 +23,8 @@ pub struct Policy {
     /// Times a tree seen before in this GREEN may come back before the agent counts as stuck.
     pub repeats_max: u32,
     pub cycles_max: u32,
+    /// RED is asked for tests that whoever writes the code does not see.
+    pub withhold: bool,
     /// A larger share of new tests that pass at once is worth a warning, where all are written at once; in percent.
     pub pass_percent_max: u32,
     pub red_timeout_ms: u64,
@@ -97,6 +99,7 @@ impl Policy {
             same_failures_max: 3,
             repeats_max: 2,
             cycles_max: 100,
+            withhold: true,
             pass_percent_max: 30,
             red_timeout_ms: 300_000,
             green_timeout_ms: 120_000,

@@ -61,12 +61,13 @@ pub struct Earlier {
 /// Who the model is, and how it hands in its work.
 pub fn system(assignment: &Assignment, tools: bool) -> String {
     let everyone = include_str!("prompt/everyone.md").trim_end();
+    let withheld = if assignment.withhold && tools { include_str!("prompt/withheld.md") } else { "" };
     let own = match (assignment.role, tools) {
         (role, false) => without_tools(role, assignment.is_batch()),
         (Role::Test, true) if assignment.is_batch() => include_str!("prompt/tests-at-once.md"),
         (role, true) => task(role),
     };
-    format!("{everyone}\n{}", own.trim_end())
+    [everyone, own.trim_end(), withheld.trim_end()].map(str::trim_end).join("\n").trim_end().to_owned()
 }
 
 /// What a role is there for, one test at a time.

@@ -15,6 +15,7 @@ use crate::names::{Label, Oid, SessionId};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::verdict::{Standing, Verdict};
+use crate::withheld::{Joined, Withheld};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
@@ -62,6 +63,10 @@ pub struct Progress {
     pub written: u64,
     /// The turns GREEN took, a number for each accepted one.
     pub iterations: Vec<u32>,
+    /// Tests of the accepted RED that whoever writes the code does not see.
+    pub withheld: Option<Withheld>,
+    /// Tests that were withheld, and that accepted GREENs passed.
+    pub joined: u64,
     pub handoff: Option<Handoff>,
 }
 
@@ -136,6 +141,8 @@ pub struct Attempt {
     pub list: Vec<String>,
     /// What the worktree holds.
     pub tree: Oid,
+    /// RED: the tests beside it that are kept out of the repository.
+    pub withheld: Option<Withheld>,
     pub best: Option<Best>,
     /// The code is right, and its tests do not reach enough of it: more are being written.
     pub covering: Option<Covering>,
@@ -219,6 +226,10 @@ pub struct Acceptance {
     pub planning: Option<Planning>,
     /// How many tests RED wrote.
     pub written: Option<u64>,
+    /// RED: the withheld tests that fail as they should.
+    pub withheld: Option<Withheld>,
+    /// GREEN: the withheld tests that are part of the tree.
+    pub joined: Option<Joined>,
     /// The commit's date, so that making it again makes the same commit.
     pub at: i64,
 }
@@ -337,6 +348,8 @@ impl State {
                 remarks: Vec::new(),
                 written: 0,
                 iterations: Vec::new(),
+                withheld: None,
+                joined: 0,
                 handoff: None,
             },
             situation,

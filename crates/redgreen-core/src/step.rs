@@ -224,6 +224,7 @@ fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
         trouble: attempt.trouble.clone(),
         remarks: if phase == Phase::Plan { progress.remarks.clone() } else { Vec::new() },
         diagnosis: attempt.diagnosis.clone(),
+        withhold: policy.withhold && role == Role::Test && phase == Phase::Red,
         strategy: state.run.brief.execution.as_ref().map_or(Strategy::New, |execution| execution.session(role)),
     };
     let time_ms = policy.turn_timeout_ms.saturating_mul(u64::from(attempt.timeouts) + 1);
@@ -325,6 +326,11 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         verdict: acceptance.map(|acceptance| Ruling::from(&acceptance.verdict)),
         tests: progress.accepted.as_ref().map(|report| report.counts),
         targets: progress.targets.clone(),
+        withheld_tests: match (&progress.withheld, acceptance.and_then(|acceptance| acceptance.joined.as_ref())) {
+            (Some(withheld), _) => withheld.tests,
+            (None, Some(joined)) => joined.tests,
+            (None, None) => 0,
+        },
         iterations: if phase == Phase::Green { attempt.iteration + 1 } else { 0 },
         sessions: state.sessions.clone(),
         agents: state.agents.clone(),

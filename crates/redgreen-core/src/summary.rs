@@ -54,6 +54,11 @@ impl Seen {
     }
 }
 
+/// Tests that were not seen while the code was written.
+fn withheld(tests: u64) -> String {
+    if tests == 0 { String::new() } else { format!("- Withheld Tests: {tests} passed, part of the tests now\n") }
+}
+
 /// The summary of a run, as markdown. Whatever others wrote stays on the line that it belongs to.
 pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
     visible(&told(state, outcome, seen)).into_owned()
@@ -90,7 +95,7 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
          - Implementation Scope: {}\n\
          - Test-Fix Iterations: {}\n\
          - Final Test Results: {}\n\
-         - Coverage: {}\n\
+         - Coverage: {}\n{}\
          - Iteration Details: See green-fix-iteration-*.md\n\n\
          ### Refactor Phase: Improve Code Quality\n\
          - Regression Test: {}\n\
@@ -102,6 +107,7 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
         iterations(&tally, seen, limit),
         seen.tests_line(),
         seen.coverage_line(brief),
+        withheld(tally.joined),
         if is_complete(outcome) { "All tests still passing" } else { "not reached" },
         seen.tests_line(),
     );

@@ -11,6 +11,9 @@ pub struct Tally {
     pub cycles: u32,
     /// Tests that accepted REDs wrote.
     pub written: u64,
+    /// Tests that whoever writes the code does not see at present, and those that became part of the tests.
+    pub withheld: u64,
+    pub joined: u64,
     /// Items of the list that are done, and that are open.
     pub done: usize,
     pub open: usize,
@@ -27,6 +30,8 @@ impl Tally {
         Self {
             cycles: state.cycles(),
             written: progress.written,
+            withheld: progress.withheld.as_ref().map_or(0, |withheld| withheld.tests),
+            joined: progress.joined,
             done: progress.completed.len(),
             open: progress.pending.len(),
             removed: progress.removed.clone(),

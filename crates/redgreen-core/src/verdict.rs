@@ -239,6 +239,9 @@ vocabulary! {
         "the code looks at who is asking: at the tests, the test runner or the call stack" "write code that does not know of its tests";
     GreenExamplesDiffer "green.examples_differ" Code
         "an example that the brief withholds is not met" "write code for every value, not only for those of the tests";
+    GreenOverfits "green.overfits" Code
+        "the code passes the tests it was written for, and fails one of those that were withheld"
+        "write code for every value, not only for those of the tests";
     GreenExamplesUnasked "green.examples_unasked" Nobody
         "an example that the brief withholds cannot be put to the code: there is no such function, or it takes something else"
         "a human corrects the examples, or has the code put where they look for it";
@@ -295,7 +298,15 @@ vocabulary! {
 
 impl Verdict {
     fn of(decision: Decision, reasons: Vec<Reason>) -> Self {
-        Self { decision, reasons, targets: Vec::new(), standing: None, notes: Vec::new(), faults: None, experiments: Vec::new() }
+        Self {
+            decision,
+            reasons,
+            targets: Vec::new(),
+            standing: None,
+            notes: Vec::new(),
+            faults: None,
+            experiments: Vec::new(),
+        }
     }
 
     pub fn accepted(reason: Reason) -> Self {

@@ -44,6 +44,8 @@ pub struct File {
     pub max_retries: Option<u32>,
     pub max_iterations: Option<u32>,
     pub max_cycles: Option<u32>,
+    /// Whether RED is asked for tests that whoever writes the code does not see.
+    pub withhold: Option<bool>,
     /// Seconds before the first retry; each further pause is twice as long.
     pub backoff: Option<f64>,
     pub timeout: Timeouts,
@@ -394,6 +396,7 @@ impl File {
         if let Some(cycles) = self.max_cycles {
             policy.cycles_max = cycles;
         }
+        policy.withhold = self.withhold.unwrap_or(policy.withhold);
         if let Some(iterations) = self.max_iterations {
             if iterations == 0 {
                 return Err(Failure::usage(format!("max-iterations in {FILE} is 0; GREEN needs at least 1"))

@@ -14,6 +14,7 @@ mod refs;
 mod review;
 mod stale;
 mod turning;
+mod withheld;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -195,7 +196,8 @@ impl<'a> Engine<'a> {
     /// The run's worktree, and what keeps snapshots of it fast and safe.
     fn worktree(&self) -> Worktree {
         let private = self.folder.path.join("worktree");
-        let litter = Suite::all_litter().map(str::to_owned).chain(self.brought(&private)).collect();
+        let litter = Suite::all_litter().chain([withheld::IGNORED]).map(str::to_owned);
+        let litter = litter.chain(self.brought(&private)).collect();
         Worktree { path: self.project.workshop.join(&self.folder.id), private, litter }
     }
 

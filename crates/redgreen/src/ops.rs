@@ -124,8 +124,11 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
 
 /// The agents of a run: what the command line names, then what the run began with, then the settings.
 ///
-/// With them go their names, settled, and what is to be said about who was taken where nobody was named.
+/// With them go their names, settled, and what is to be said about who was taken where nobody was named. Agents start
+/// programs and open files that the settings name, so a project that the user has not agreed to has none, also for who
+/// only wants to know.
 fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result<(Team, Choice, Option<String>)> {
+    trust::check(&project.git.root, &project.environment)?;
     let kept = folder.map(kept_choice).transpose()?.unwrap_or_default();
     let configured = Choice::configured(&project.file, &project.environment, &project.git.root);
     let named = flags.clone().or(kept).or(configured);

@@ -6,6 +6,7 @@ mod pipes;
 mod suites;
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
@@ -358,9 +359,25 @@ impl Program {
         command.spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))
     }
 
+    /// Where a name leads by the PATH that the program is given. With a PATH of its own and a mere name, our whole memory
+    /// would be copied to start it.
+    fn place(&self) -> Option<PathBuf> {
+        let is_path = self.name.as_encoded_bytes().contains(&b'/');
+        let path = self.env.iter().rev().find(|(name, _)| name == "PATH").and_then(|(_, value)| value.as_ref())?;
+        let is_program = |file: &PathBuf| {
+            file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+        };
+        // What is not absolute is looked for from the program's own folder, by the system.
+        let folders = std::env::split_paths(path).take_while(|folder| folder.is_absolute());
+        folders.filter(|_| !is_path).map(|folder| folder.join(&self.name)).find(is_program)
+    }
+
     fn command(&self) -> std::process::Command {
         #[expect(clippy::disallowed_methods, reason = "this is the door")]
-        let mut command = std::process::Command::new(&self.name);
+        let mut command = match self.place() {
+            Some(place) => std::process::Command::new(place),
+            None => std::process::Command::new(&self.name),
+        };
         command.args(&self.args);
         if self.inherits == Inherits::Nothing {
             command.env_clear();

@@ -21,10 +21,10 @@ use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::coverage::Coverage;
 use redgreen_core::experiment::{Experiment, Observation, Question, Tree};
-use redgreen_core::framework::command::Command;
+use redgreen_core::framework::command::{self, Command};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::reports::{self, Evidence};
-use redgreen_core::judge::{self, Case, Ruling, Seen as Experience, Step};
+use redgreen_core::judge::{self, Case, Ruling, Step};
 use redgreen_core::phase::JudgedPhase;
 use redgreen_core::report::Report;
 use redgreen_core::syntax::Language;
@@ -58,6 +58,7 @@ pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
 pub use only_there::{explain, only_there};
 pub use redgreen_core::judge::Withheld;
+pub use redgreen_core::withheld::Unseen;
 
 /// Where a trial is held.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +122,8 @@ pub struct Tried {
     /// What the candidate's own run showed, as it is.
     pub shown: Report,
     pub surroundings: Seen,
+    /// What became of the withheld tests.
+    pub unseen: Unseen,
     /// How the tests were fenced in.
     pub fence: String,
     /// What the tests took, in all their runs.
@@ -207,6 +210,7 @@ impl<'a> Court<'a> {
             faults_max: self.ground.file.test.mutants.unwrap_or(FAULTS),
             paths: &reading.paths,
             packages: &reading.packages,
+            runs_files: frameworks.iter().all(|row| row.name != command::FRAMEWORK.name),
             brief: charge.brief,
             old: &*reading.before,
             new: &*reading.now,
@@ -256,11 +260,10 @@ impl<'a> Court<'a> {
             judge::apply(&mut case, now, observation);
         };
         drop(ahead);
-        let seen = case.seen;
-        Ok(self.tried(ruling, change, &seen))
+        Ok(self.tried(ruling, change))
     }
 
-    fn tried(&self, ruling: Ruling, change: Change, _seen: &[Experience]) -> Tried {
+    fn tried(&self, ruling: Ruling, change: Change) -> Tried {
         let fence = self.room.fence(&self.sandbox, Network::Loopback);
         let fence = self.sandbox.held(&fence).to_string();
         Tried {
@@ -269,6 +272,7 @@ impl<'a> Court<'a> {
             report: ruling.report,
             shown: ruling.shown,
             surroundings: self.surroundings.clone(),
+            unseen: ruling.unseen,
             fence,
             tests: Duration::ZERO,
             own: Duration::ZERO,

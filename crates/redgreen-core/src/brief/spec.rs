@@ -19,6 +19,7 @@ const KEYS: &[&str] = &[
     "implementation_order",
     "expected_coverage",
     "max_iterations",
+    "withhold",
     "examples",
 ];
 
@@ -50,6 +51,7 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
     let implementation_order = order(&mut reader, root);
     let expected_coverage = coverage(&mut reader, root);
     let max_iterations = reader.count(root, "max_iterations", Need::Optional, (1, ITERATIONS_MAX));
+    let withhold = reader.flag(root, "withhold", Need::Optional);
     let unused = std::mem::take(&mut reader.unused);
     let id = id.unwrap_or_default();
     let headline = title.unwrap_or_else(|| id.clone());
@@ -67,6 +69,7 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
         implementation_order,
         expected_coverage,
         max_iterations,
+        withhold,
         ..Brief::default()
     };
     reader.finish(Some(Read { brief, unused }))
@@ -287,6 +290,9 @@ implementation_order:
         assert_eq!(brief.acceptance_criteria, ["people can sign in", "tokens are refreshed"]);
         assert_eq!(brief.implementation_order[0].step, "1");
         assert_eq!(brief.batch().unwrap().impl_file, "src/auth/oauth_provider.py");
+        assert_eq!(brief.withhold, None);
+        let off = parse(Syntax::Yaml, &format!("{OAUTH}withhold: false\n")).unwrap().brief;
+        assert_eq!(off.withhold, Some(false));
     }
 
     #[test]
@@ -318,6 +324,7 @@ implementation_order:
                  OAuthProvider → OAuthProvider\n5:11: $.components[0].type: expected text, found a list",
             ),
             (&format!("{OAUTH}expected_coverage: lots\n"), "$.expected_coverage: expected a share from 0 to 100 %"),
+            (&format!("{OAUTH}withhold: often\n"), "$.withhold: expected true or false"),
             (&format!("{OAUTH}title: again\n"), "it is not YAML: duplicate"),
         ] {
             let faults = parse(Syntax::Yaml, text).unwrap_err();

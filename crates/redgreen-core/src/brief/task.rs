@@ -71,6 +71,7 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
         reader.fault(node, "expected true: redgreen takes test-driven tasks only");
     }
     brief.max_iterations = reader.count(meta, "max_iterations", Need::Optional, (1, ITERATIONS_MAX));
+    brief.withhold = reader.flag(meta, "withhold", Need::Optional);
     let mut counted = 0u32;
     for cycle in reader.list(meta, "tdd_cycles", Need::Required, ITEMS_MAX) {
         if !reader.is_object(cycle) {
@@ -290,6 +291,8 @@ mod tests {
         assert_eq!((brief.id.as_str(), brief.request.as_str()), ("S-IMPL-1", "A calculator"));
         assert_eq!(brief.case_names(), ["TC001: adds", "TC002: subtracts"]);
         assert_eq!((brief.test_count, brief.max_iterations), (Some(2), Some(3)));
+        let off = TASK.replacen("\"max_iterations\": 3,", "\"max_iterations\": 3, \"withhold\": false,", 1);
+        assert_eq!((brief.withhold, parse(&off).unwrap().brief.withhold), (None, Some(false)));
         assert_eq!(brief.expected_coverage.map(String::from).as_deref(), Some(">=85%"));
         assert_eq!(brief.convergence, ["python -m pytest -q"]);
         assert_eq!(brief.acceptance_criteria, ["All functions are documented"]);

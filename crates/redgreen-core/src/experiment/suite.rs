@@ -4,6 +4,7 @@
 use super::{Experiment, Question, Tree, Way};
 use crate::framework::invoke::Selection;
 use crate::report::Test;
+use crate::withheld::TestFile;
 
 /// All tests of a tree.
 pub fn on(tree: Tree) -> Experiment {
@@ -34,4 +35,13 @@ pub fn again(blamed: &[Test], time: usize) -> Experiment {
 pub fn extra(files: &[String]) -> Experiment {
     let way = Way::Tests(Selection::Files(files.to_vec()));
     Experiment { way, what: "the tests that came along".to_owned(), ..on(Tree::AsIs) }
+}
+
+/// Test files that the author of the code never saw, laid over the candidate; `alone` where the runner can be told so.
+pub fn withheld(files: &[&TestFile], alone: bool, time: usize) -> Experiment {
+    let paths = || files.iter().map(|file| file.path.to_string());
+    let selection = if alone { Selection::Files(paths().collect()) } else { Selection::All };
+    let experiment = Experiment::of_tests(Question::Withheld, Tree::Head, selection, "the withheld tests");
+    let edits = paths().zip(files.iter().map(|file| file.text.clone())).collect();
+    Experiment { edits, time, ..experiment }
 }

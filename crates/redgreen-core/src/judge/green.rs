@@ -9,7 +9,7 @@ use crate::verdict::{Code, Decision, Reason, Verdict};
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     let mut known = base.report.clone();
     let ahead = guess(case, base);
-    if let Ok(Observation::Ran { report: after, .. }) = case.observe(suite::on(Tree::Head)) {
+    if let Ok(Observation::Ran { report: after, .. }) = case.observe(&suite::on(Tree::Head)) {
         let material = case.material(after, &base.targets);
         known.tests.extend(experiment::asleep(&material, &base.report, after));
     }
@@ -18,6 +18,10 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
         let targets =
             reports::asked_for(case.phase, &base.report, &tried.after, &tried.verdict, case.targets.as_deref());
         tried.verdict = try_tests(case, &case.material(&tried.after, &targets), tried.verdict)?;
+        // Where the experiments left a doubt, tests that the code's author did not see may settle it.
+        if tried.verdict.decision != Decision::Refused {
+            tried.unseen = super::withheld::at_green(case, &tried.after, &mut tried.verdict)?;
+        }
     }
     Ok(ruling(&known, tried))
 }
@@ -69,7 +73,7 @@ fn answers_tests_only(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<
     if contradicted(case, material, std::slice::from_ref(&first))?.is_none() {
         return Ok(None);
     }
-    let report = case.report(first.bare.clone())?;
+    let report = case.report(&first.bare)?;
     let holds = report.outcome == Outcome::Passed && !report.tests.is_empty();
     Ok(holds.then(|| {
         let call = first.example.shown();
@@ -84,7 +88,7 @@ fn answers_tests_only(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<
 
 /// The bodies of tests that hold in a test and not in a program.
 fn differing(case: &Case<'_>, material: &Material<'_>, program: &outside::Program) -> Asked<Vec<usize>> {
-    Ok(match case.observe(program.experiment(outside::unseen(material)))? {
+    Ok(match case.observe(&program.experiment(outside::unseen(material)))? {
         Observation::Ran { report, log } => program.contradicted(report, log),
         Observation::Said(_) | Observation::Nothing => Vec::new(),
     })
@@ -95,7 +99,7 @@ fn contradicted(case: &Case<'_>, material: &Material<'_>, asked: &[Outside]) -> 
     let all: Vec<_> = asked.iter().map(|one| one.example.clone()).collect();
     let mut said = String::new();
     for experiment in examples::asked_apart(&all, &outside::unseen(material)) {
-        said.push_str(case.observe(experiment)?.log());
+        said.push_str(case.observe(&experiment)?.log());
     }
     Ok(examples::contradicted(&all, &said).first().and_then(|index| asked.get(*index)).cloned())
 }

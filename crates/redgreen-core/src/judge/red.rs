@@ -19,6 +19,9 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
         } else {
             control(case, &material, &experiments(&material, case.faults_max), &mut tried.verdict)?;
         }
+        if tried.verdict.decision == Decision::Accepted {
+            tried.unseen = super::withheld::at_red(case, &tried.after, &mut tried.verdict)?;
+        }
     }
     Ok(ruling(&known, tried))
 }

@@ -5,11 +5,17 @@ use crate::experiment::reworked::{Reworked, comparisons, is_silent, old_tests, r
 use crate::experiment::{self, Experiment, Material, Observation, Tree, behaviour, recital};
 use crate::report::{Outcome, Report};
 use crate::verdict::{Code, Decision, Reason, Verdict};
+use crate::withheld::Unseen;
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     if case.change.paths.is_empty() {
         let verdict = case.rule(&base.report, &base.report, &[]);
-        return Ok(Ruling { verdict, report: base.report.clone(), shown: base.report.clone() });
+        return Ok(Ruling {
+            verdict,
+            report: base.report.clone(),
+            shown: base.report.clone(),
+            unseen: Unseen::default(),
+        });
     }
     let reworked = reworked(&case.material(&base.report, &base.targets));
     let mut known = reworked.without(&base.report);
@@ -19,6 +25,9 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
         super::withheld::try_examples(case, &material, &mut tried.verdict)?;
         if tried.verdict.decision == Decision::Accepted {
             tried.verdict = compare(case, &material, &reworked, tried.verdict)?;
+        }
+        if tried.verdict.decision == Decision::Accepted {
+            tried.unseen = super::withheld::at_green(case, &tried.after, &mut tried.verdict)?;
         }
     }
     Ok(ruling(&known, tried))
@@ -50,12 +59,13 @@ fn compare(case: &Case<'_>, material: &Material<'_>, reworked: &Reworked, mut ve
 
 /// Calls that give another answer than on the tree before.
 fn answers_otherwise(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Vec<Reason>> {
-    let mut pairs: Vec<(Experiment, fn(&str) -> behaviour::Said)> = Vec::new();
-    pairs.extend(behaviour::ask(material).map(|ask| (ask.experiment(), behaviour::said as fn(&str) -> _)));
-    pairs.extend(recital::recitals(material).into_iter().map(|one| (one, recital::said as fn(&str) -> _)));
+    type Read = fn(&str) -> behaviour::Said;
+    let mut pairs: Vec<(Experiment, Read)> = Vec::new();
+    pairs.extend(behaviour::ask(material).map(|ask| (ask.experiment(), behaviour::said as Read)));
+    pairs.extend(recital::recitals(material).into_iter().map(|one| (one, recital::said as Read)));
     for (now, read) in pairs {
-        let before = read(case.observe(Experiment { tree: Tree::Base, ..now.clone() })?.log());
-        let now = read(case.observe(now)?.log());
+        let before = read(case.observe(&Experiment { tree: Tree::Base, ..now.clone() })?.log());
+        let now = read(case.observe(&now)?.log());
         let different = behaviour::differences(&before, &now);
         if !different.is_empty() {
             return Ok(different);
@@ -79,17 +89,17 @@ fn notice_less(
     if comparisons.is_empty() {
         return vanished("tests are gone, and so is what they tested");
     }
-    let (old, known) = (case.report(old_tests(material, reworked))?, material.after);
+    let (old, known) = (case.report(&old_tests(material, reworked))?, material.after);
     let ran = |report: &Report| report.tests.iter().any(|test| !test.status.is_idle());
     if old.outcome != Outcome::Passed && !(ran(&old) && is_silent(&old, known)) {
         return vanished("tests were changed together with what they test; nothing shows that both mean the same");
     }
     let mut tried = 0;
     for comparison in &comparisons {
-        let Observation::Ran { report: new, .. } = case.observe(comparison.new.clone())? else { continue };
+        let Observation::Ran { report: new, .. } = case.observe(&comparison.new)? else { continue };
         tried += 1;
         if is_silent(new, known) {
-            let old = case.report(comparison.old.clone())?;
+            let old = case.report(&comparison.old)?;
             if let Some(reason) = comparison.weigh(&old, new, known) {
                 return Ok(vec![reason]);
             }

@@ -533,7 +533,7 @@ fn is_new_test_target(change: &Change, path: &str) -> bool {
     in_tests && change.paths.iter().any(|changed| changed.path == path && changed.kind == Kind::Added)
 }
 
-fn known_load_error(before: &Report, error: &LoadError) -> bool {
+pub(crate) fn known_load_error(before: &Report, error: &LoadError) -> bool {
     before.load_errors.iter().any(|known| known.file == error.file && known.message == error.message)
 }
 
@@ -686,7 +686,7 @@ fn count(number: usize, thing: &str) -> String {
 }
 
 /// The line that decides: the first one, with what was compared where the runner puts that below it.
-fn first_line(message: &str) -> String {
+pub(crate) fn first_line(message: &str) -> String {
     const LINE_CHARS_MAX: usize = 200;
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or("no message");

@@ -78,6 +78,7 @@ fn play(row: &Row) -> (Vec<String>, Verdict) {
         faults_max: 1,
         paths: &paths,
         packages: &[],
+        runs_files: true,
         brief: "Add to_roman(n).",
         old: &read_old,
         new: &read_new,
@@ -108,8 +109,8 @@ fn play(row: &Row) -> (Vec<String>, Verdict) {
 const FOUR: &str = "tests/test_roman.py::test_four";
 
 #[track_caller]
-fn check(row: Row, asked: &[&str], verdict: &str) {
-    let (seen, ruled) = play(&row);
+fn check(row: &Row, asked: &[&str], verdict: &str) {
+    let (seen, ruled) = play(row);
     assert_eq!(seen, asked);
     let code = ruled.first().map_or("", |reason| reason.code.as_str());
     assert_eq!(format!("{:?} {code}", ruled.decision), verdict, "{ruled:#?}");
@@ -128,7 +129,7 @@ fn a_red_is_repeated_and_tried_with_code_that_does_nothing() {
             ("Inert@head", "-tests/test_roman.py::test_four"),
         ],
     };
-    check(row, &["Suite@head", "Again@head", "Inert@head"], "Accepted red.assertion");
+    check(&row, &["Suite@head", "Again@head", "Inert@head"], "Accepted red.assertion");
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn what_fails_at_one_time_only_is_no_red() {
         facts: Vec::new(),
         shows: &[("Suite@head", "-tests/test_roman.py::test_four"), ("Again@head", "+tests/test_roman.py::test_four")],
     };
-    check(row, &["Suite@head", "Again@head"], "Refused red.flaky");
+    check(&row, &["Suite@head", "Again@head"], "Refused red.flaky");
 }
 
 #[test]
@@ -156,7 +157,7 @@ fn a_test_that_passes_with_code_that_does_nothing_is_asked_twice() {
             ("Inert@head", "+tests/test_roman.py::test_four"),
         ],
     };
-    check(row, &["Suite@head", "Again@head", "Inert@head", "Inert@head"], "Refused red.no_assertion");
+    check(&row, &["Suite@head", "Again@head", "Inert@head", "Inert@head"], "Refused red.no_assertion");
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn a_green_is_tried_on_the_old_code_and_with_expectations_that_cannot_be_met() {
         ],
     };
     let asked = ["Suite@head", "OldCode@base", "Impossible@head", "Mutant@head", "Calls@head"];
-    check(row, &asked, "Accepted green.passes");
+    check(&row, &asked, "Accepted green.passes");
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn a_test_that_passes_on_the_old_code_decides_at_once() {
             ("OldCode@base", "+tests/test_roman.py::test_four"),
         ],
     };
-    check(row, &["Suite@head", "OldCode@base"], "Refused green.not_discriminating");
+    check(&row, &["Suite@head", "OldCode@base"], "Refused green.not_discriminating");
 }
 
 #[test]
@@ -205,7 +206,7 @@ fn where_nobody_remembers_the_base_and_what_was_before_it_are_run() {
             ("Suite@head", "-tests/test_roman.py::test_four +tests/test_roman.py::test_one"),
         ],
     };
-    check(row, &["Suite@base", "Suite@earlier", "Suite@head"], "Refused green.still_failing");
+    check(&row, &["Suite@base", "Suite@earlier", "Suite@head"], "Refused green.still_failing");
 }
 
 #[test]
@@ -217,7 +218,7 @@ fn an_old_test_that_breaks_is_tried_again_before_it_is_blamed() {
     ];
     let row = Row { phase: JudgedPhase::Green, before: Some(old), targets: &[FOUR], facts: Vec::new(), shows };
     let asked = ["Suite@head", "Again@head", "Again@head", "Again@head", "Again@head", "Again@head"];
-    check(row, &asked, "Refused green.regression");
+    check(&row, &asked, "Refused green.regression");
 }
 
 #[test]
@@ -229,7 +230,7 @@ fn a_fact_of_the_trees_refuses_whatever_the_tests_say() {
         facts: vec![Reason::plain(Code::EnvironmentPlanted)],
         shows: &[("Suite@head", "+tests/test_roman.py::test_four")],
     };
-    check(row, &["Suite@head"], "Refused environment.planted");
+    check(&row, &["Suite@head"], "Refused environment.planted");
 }
 
 #[test]
@@ -241,5 +242,5 @@ fn a_refactoring_calls_the_code_on_both_trees() {
         facts: Vec::new(),
         shows: &[("Suite@head", "+tests/test_roman.py::test_four")],
     };
-    check(row, &["Suite@head", "Calls@base", "Calls@head"], "Accepted refactor.kept");
+    check(&row, &["Suite@head", "Calls@base", "Calls@head"], "Accepted refactor.kept");
 }

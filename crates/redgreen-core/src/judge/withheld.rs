@@ -1,11 +1,93 @@
-//! GREEN has to meet the examples that the brief withholds, REFACTOR has to keep those that were met. What was expected is
+//! Are tests and examples met that whoever wrote the code never saw? Tests that RED withheld have to fail at RED and to
+//! pass at GREEN. GREEN has to meet the examples that the brief withholds, REFACTOR has to keep those that were met. What was expected is
 //! in the notes, for the human; the reasons, which agents are told, name the function only.
 
 use super::{Asked, Case, and_refused, undecided};
+use crate::change::Kind;
 use crate::experiment::examples::{self, Weighed};
-use crate::experiment::{Material, Tree};
+use crate::experiment::{Material, Tree, suite};
 use crate::phase::JudgedPhase;
-use crate::verdict::{Code, Reason, Verdict};
+use crate::report::Report;
+use crate::verdict::{Code, Decision, Reason, Verdict};
+use crate::withheld::{self, Answer, TestFile, Unseen};
+
+/// Those of RED's withheld files that fail as they should. Withheld tests never have RED refused.
+pub(super) fn at_red(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -> Asked<Unseen> {
+    let mut unseen = Unseen::default();
+    for file in case.withheld.tests {
+        match withheld::at_red(after, &run_with(case, &[file], 0)?) {
+            Ok(()) => unseen.paths.push(file.path.clone()),
+            Err(why) => verdict.notes.push(withheld::unused(file, &why)),
+        }
+    }
+    Ok(unseen)
+}
+
+/// Withheld tests have to pass with the code of GREEN.
+pub(super) fn at_green(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -> Asked<Unseen> {
+    let base = paths_of_base(case);
+    let head: Vec<&str> = case.paths.iter().map(String::as_str).collect();
+    let (all, reasons, dropped) = withheld::free(case.withheld.tests, &base, &head);
+    verdict.notes.extend(dropped);
+    if !reasons.is_empty() {
+        let standing = verdict.standing;
+        *verdict = Verdict { standing, ..and_refused(verdict.clone(), reasons) };
+    }
+    if verdict.decision == Decision::Refused || all.is_empty() {
+        return Ok(Unseen::default());
+    }
+    let mut tried = vec![(all.clone(), ask(case, after, &all)?)];
+    // One file that does not load may hide the others: they are added one after the other.
+    if let [(_, Answer::Unusable(_))] = tried.as_slice()
+        && all.len() > 1
+    {
+        tried.clear();
+        let mut loaded: Vec<&TestFile> = Vec::new();
+        for file in all {
+            let with: Vec<&TestFile> = loaded.iter().copied().chain([file]).collect();
+            let answer = ask(case, after, &with)?;
+            match &answer {
+                Answer::Passed(_) => loaded.push(file),
+                Answer::Fails { .. } | Answer::Unusable(_) => {}
+            }
+            tried.push((with, answer));
+        }
+    }
+    let mut unseen = Unseen::default();
+    for (files, answer) in tried {
+        match answer {
+            Answer::Passed(passed) => {
+                unseen = Unseen { paths: files.iter().map(|file| file.path.clone()).collect(), passed };
+            }
+            Answer::Fails { told, failing, of } => {
+                *verdict = withheld::overfits(verdict.clone(), *told, failing, of);
+                return Ok(Unseen::default());
+            }
+            Answer::Unusable(why) => verdict.notes.extend(files.last().map(|file| withheld::unused(file, &why))),
+        }
+    }
+    Ok(unseen)
+}
+
+/// A test that fails is tried once more before anybody is blamed.
+fn ask(case: &Case<'_>, after: &Report, files: &[&TestFile]) -> Asked<Answer> {
+    let answer = withheld::at_green(after, &run_with(case, files, 0)?, files);
+    match answer {
+        Answer::Fails { .. } => Ok(withheld::at_green(after, &run_with(case, files, 1)?, files)),
+        Answer::Passed(_) | Answer::Unusable(_) => Ok(answer),
+    }
+}
+
+fn run_with(case: &Case<'_>, files: &[&TestFile], time: usize) -> Asked<Report> {
+    case.report(&suite::withheld(files, case.runs_files, time))
+}
+
+fn paths_of_base<'a>(case: &'a Case<'_>) -> Vec<&'a str> {
+    let changed = |kind: Kind| case.change.paths.iter().filter(move |path| path.kind == kind).map(|path| &*path.path);
+    let added: Vec<&str> = changed(Kind::Added).collect();
+    let kept = case.paths.iter().map(String::as_str).filter(|path| !added.contains(path));
+    kept.chain(changed(Kind::Deleted)).collect()
+}
 
 pub(super) fn try_examples(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<()> {
     let is_green = case.phase == JudgedPhase::Green;
@@ -43,7 +125,7 @@ fn weigh(case: &Case<'_>, material: &Material<'_>, tree: Tree) -> Asked<Weighed>
     let all = case.withheld.examples;
     let (mut said, mut drivers) = (String::new(), Vec::new());
     for (driver, experiment) in examples::asked(all, tree) {
-        if let Some(answers) = case.observe(experiment)?.said() {
+        if let Some(answers) = case.observe(&experiment)?.said() {
             said.push_str(answers);
             drivers.push(driver);
         }
@@ -51,7 +133,7 @@ fn weigh(case: &Case<'_>, material: &Material<'_>, tree: Tree) -> Asked<Weighed>
     for driver in examples::BUILT {
         let Some(inquiry) = crate::experiment::inquiry::inquiry(material, tree, all, driver) else { continue };
         let log = match &inquiry.experiment {
-            Some(experiment) => case.observe(experiment.clone())?.log().to_owned(),
+            Some(experiment) => case.observe(experiment)?.log().to_owned(),
             None => String::new(),
         };
         said.push_str(&inquiry.said(&log));

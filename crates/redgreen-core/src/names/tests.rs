@@ -80,6 +80,25 @@ fn words_of_command_lines_are_no_options_and_files_stay_inside() {
         &["reports/1.json", "artifacts/cycle-1/red-phase-failure.md"],
         &["", "/etc/passwd", "../x", "a/../b", "a//b", "./a", "a\0b", "a b", ".git"],
     );
+    check(
+        ProjectFile::parse,
+        &["test_roman.py", "src/a b/größe.test.ts", "tests/.hidden"],
+        &[
+            "",
+            "/etc/passwd",
+            "../x",
+            "a/../b",
+            "a//b",
+            "./a",
+            "a/",
+            "a\0b",
+            "a\\b",
+            "C:x",
+            ".git/config",
+            "x/.GIT/y",
+            "-x",
+        ],
+    );
     check(Label::parse, &["", "claude 1.2 (beta)", "größe"], &["a\nb", "a\u{1b}b", "a\u{202e}b"]);
     assert_eq!(Label::of("a\nb\u{1b}[2J"), "a b [2J");
 }

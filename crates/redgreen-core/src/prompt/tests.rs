@@ -24,6 +24,7 @@ pub(super) fn assignment(role: Role) -> Assignment {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        withhold: false,
         strategy: crate::agent::Strategy::New,
     }
 }
@@ -42,6 +43,16 @@ fn every_role_is_told_who_it_is_in_few_words() {
     let fixed = system(&assignment(Role::Implementing), true).len()
         + serde_json::to_string(&tools(Role::Implementing)).unwrap().len();
     assert!(fixed < 1900, "{fixed}");
+}
+
+#[test]
+fn withheld_tests_are_asked_for_where_files_can_be_written() {
+    let red = Assignment { phase: Phase::Red, withhold: true, ..assignment(Role::Test) };
+    let told = system(&red, true);
+    assert!(told.contains("`.redgreen/withheld/tests/test_more.py`") && told.len() < 1200, "{told}");
+    for other in [system(&red, false), system(&Assignment { withhold: false, ..red.clone() }, true)] {
+        assert!(!other.contains("withheld"), "{other}");
+    }
 }
 
 #[test]

@@ -185,7 +185,16 @@ impl State {
         }
         let head = self.progress.head.tree.clone();
         let verdict = Verdict::accepted(Reason::new(Code::RefactorGivenUp, trouble.message));
-        let acceptance = Acceptance { tree: head.clone(), verdict, report: None, planning: None, written: None, at };
+        let acceptance = Acceptance {
+            tree: head.clone(),
+            verdict,
+            report: None,
+            planning: None,
+            written: None,
+            withheld: None,
+            joined: None,
+            at,
+        };
         let committing = Stage::Committing { acceptance: Box::new(acceptance) };
         let stage = restored(&head, holds, committing);
         Situation::Working { phase, attempt, stage }

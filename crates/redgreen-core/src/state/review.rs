@@ -130,6 +130,7 @@ impl State {
                 let mut situation = self.entering(phase);
                 if let Situation::Working { attempt, .. } = &mut situation {
                     attempt.tree = review.work.unwrap_or_else(|| self.progress.head.tree.clone());
+                    attempt.withheld = attempted.withheld.filter(|_| phase == under_way);
                     attempt.human = attempted.human;
                     attempt.retries = attempted.retries;
                     attempt.trouble = attempted.trouble.filter(|_| phase == under_way);
@@ -184,6 +185,8 @@ impl Review {
             }
             Phase::Green => {
                 progress.targets.clear();
+                // They would have to become part of a commit that is not the run's.
+                progress.withheld = None;
                 self.turned = Some(phase);
             }
             Phase::Refactor | Phase::Plan | Phase::Complete => {}

@@ -13,6 +13,7 @@ mod batch;
 mod human;
 mod rows;
 mod walk;
+mod withheld;
 
 /// Tests that passed before the run.
 const PASSED: usize = 5;
@@ -78,6 +79,7 @@ fn turned(role: Role, turn: Turn, tree: &str) -> Event {
         human: false,
         notices: Vec::new(),
         list: Vec::new(),
+        withheld: None,
     }
 }
 
@@ -91,7 +93,7 @@ fn failed(failure: Failure) -> Turn {
 
 fn judged(phase: Phase, verdict: Verdict, planned: Option<Planning>) -> Event {
     let report = (phase != Phase::Plan).then(kept);
-    Event::Judged { phase, verdict, report, planned, written: None, took_ms: 0 }
+    Event::Judged { phase, verdict, report, planned, written: None, withheld: None, joined: None, took_ms: 0 }
 }
 
 fn refused(code: Code, standing: Option<Standing>) -> Verdict {

@@ -2,7 +2,7 @@
 
 use super::recovery::{restored, told};
 use super::{Acceptance, Attempt, Reverting, Situation, Stage, State, Waypoint};
-use crate::agent::{Trouble, Turn};
+use crate::agent::{Failure, Trouble, Turn};
 use crate::event::{Event, Mark};
 use crate::handoff::Handoff;
 use crate::phase::{Phase, Role};
@@ -19,15 +19,22 @@ impl State {
     ) -> Option<Situation> {
         let stage = match (stage, event) {
             (Stage::Pausing { .. }, Event::Paused) => Stage::Asking,
-            (Stage::Asking, Event::Turned { role, turn, tree, human, list, .. }) if *role == attempt.role(phase) => {
+            (Stage::Asking, Event::Turned { role, turn, tree, human, list, withheld, .. })
+                if *role == attempt.role(phase) =>
+            {
                 attempt.human = *human;
                 match turn {
                     Turn::Done { answer } => {
                         attempt.tree.clone_from(tree);
+                        attempt.withheld.clone_from(withheld);
                         attempt.list.clone_from(list);
                         Stage::Judging { answer: answer.clone() }
                     }
                     Turn::Failed { failure, message } => {
+                        // An agent's turn keeps its edits only where the budget cut it short.
+                        if *human || *failure == Failure::Budget {
+                            attempt.withheld.clone_from(withheld);
+                        }
                         let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.clone() };
                         attempt.trouble = Some(trouble.clone());
                         return Some(match human {
@@ -37,15 +44,18 @@ impl State {
                     }
                 }
             }
-            (Stage::Judging { answer }, Event::Judged { phase: judged, verdict, report, planned, written, .. })
-                if *judged == phase =>
-            {
+            (
+                Stage::Judging { answer },
+                Event::Judged { phase: judged, verdict, report, planned, written, withheld, joined, .. },
+            ) if *judged == phase => {
                 let acceptance = Acceptance {
-                    tree: attempt.tree.clone(),
+                    tree: joined.as_ref().map_or(&attempt.tree, |joined| &joined.tree).clone(),
                     verdict: verdict.clone(),
                     report: report.clone(),
                     planning: planned.clone(),
                     written: *written,
+                    withheld: withheld.clone(),
+                    joined: joined.clone(),
                     at,
                 };
                 match verdict.decision {
@@ -73,6 +83,10 @@ impl State {
                 }
             }
             (Stage::Restoring { tree, then }, Event::Restored { .. }) => {
+                // What is taken back takes the tests with it that were withheld beside it.
+                if tree == self.progress.head.tree {
+                    attempt.withheld = None;
+                }
                 attempt.tree = tree;
                 *then
             }
@@ -129,10 +143,14 @@ impl State {
                 // Journals of earlier versions do not say how many; each new failure is one at least.
                 let failing = u64::try_from(acceptance.verdict.targets.len()).unwrap_or(u64::MAX);
                 progress.written = progress.written.saturating_add(acceptance.written.unwrap_or(failing));
+                progress.withheld.clone_from(&acceptance.withheld);
                 Phase::Green
             }
             Phase::Green => {
                 progress.iterations.push(attempt.iteration + 1);
+                progress.withheld = None;
+                let joined = acceptance.joined.as_ref().map_or(0, |joined| joined.tests);
+                progress.joined = progress.joined.saturating_add(joined);
                 Phase::Refactor
             }
             Phase::Refactor | Phase::Complete if self.run.brief.batch().is_some() => {

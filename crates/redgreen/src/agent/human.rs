@@ -94,6 +94,8 @@ impl Human {
             Self::OnEnter { editor: None } | Self::OnSave => String::new(),
         };
         let task = orders::task(assignment);
+        let withheld = orders::withheld(assignment).map(|words| format!("\n{words}"));
+        let task = task + &withheld.unwrap_or_default();
         format!(
             "\n{}: {task}{}\n  in   {}\n{end}{edit}\n",
             assignment.phase,

@@ -116,6 +116,9 @@ pub(super) struct LimitArgs {
     /// Stop, resumable, after this many seconds at work
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     deadline: Option<f64>,
+    /// Ask RED for no tests that the implementer does not see, and try none
+    #[arg(long)]
+    no_withhold: bool,
 }
 
 impl Args {
@@ -167,6 +170,7 @@ impl From<LimitArgs> for ops::run::Limits {
             budget_tokens: args.budget_tokens,
             budget_usd: args.budget_usd,
             deadline: args.deadline,
+            no_withhold: args.no_withhold,
         }
     }
 }

@@ -61,10 +61,22 @@ pub(super) fn rows(run: &Overview) -> Vec<(&'static str, String)> {
     vec![
         ("phase", phase),
         ("test", run.current_test.as_ref().map_or_else(String::new, |test| view::brief(&test.description))),
+        ("withheld", withheld(run)),
         ("state", state),
         ("branch", branch(run)),
         ("spent", view::cost(&run.spent)),
     ]
+}
+
+/// Tests that the implementer does not see, or did not see.
+fn withheld(run: &Overview) -> String {
+    let tests = |count: u64| view::count(usize::try_from(count).unwrap_or(usize::MAX), "test");
+    match (run.tests_withheld, run.tests_joined) {
+        (0, 0) => String::new(),
+        (now, 0) => format!("{} until GREEN is accepted", tests(now)),
+        (0, before) => format!("{} of accepted cycles, part of the tests now", tests(before)),
+        (now, before) => format!("{} until GREEN is accepted; {} of earlier cycles", tests(now), tests(before)),
+    }
 }
 
 /// A run that is over has no branch of its own any more.

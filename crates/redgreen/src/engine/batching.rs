@@ -176,6 +176,7 @@ impl Engine<'_> {
                 let red: Option<Red> = red.and_then(|bytes| serde_json::from_slice(&bytes).ok());
                 green.test_files =
                     red.map(|red| red.test_files.into_iter().map(|file| file.path).collect()).unwrap_or_default();
+                green.test_files.extend(tried.unseen.paths.iter().map(ToString::to_string));
                 artifact::render(&green)
             }
             Phase::Plan | Phase::Refactor | Phase::Complete => return Ok(None),

@@ -56,7 +56,9 @@ impl Engine<'_> {
         {
             return Ok((None, vec![format!("your files in {} are as you left them", worktree.path.display())]));
         }
-        let salvage = self.salvage_unless(worktree, "interrupted", &[tree, &head.tree])?;
+        // The commit of GREEN may be laid out already: made, and not journalled before a crash.
+        let joined = self.joining().map_or(tree, |joined| &joined.tree);
+        let salvage = self.salvage_unless(worktree, "interrupted", &[tree, &head.tree, joined])?;
         git.restore(worktree, head, tree)?;
         Ok((salvage, Vec::new()))
     }
@@ -64,6 +66,9 @@ impl Engine<'_> {
     /// The worktree after a commit. A person may have typed on while they were judged, and keeps that.
     pub(super) fn settle_worktree(&self, mark: &Mark) -> Result<()> {
         let (git, worktree) = (&self.project.git, self.worktree());
+        if self.is_humans(&worktree) {
+            self.lay_out_joined(&worktree)?;
+        }
         if self.is_humans(&worktree) && git.snapshot(&worktree, &mark.tree)?.tree != mark.tree {
             return git.settle_head(&worktree, mark);
         }

@@ -82,12 +82,14 @@ impl Engine<'_> {
                 report: None,
                 planned: Some(planned),
                 written: None,
+                withheld: None,
+                joined: None,
                 took_ms: elapsed_ms(started),
             });
         }
         if let Some(contest) = Contest::parse(answer).filter(|_| phase == Phase::Green) {
             let verdict = self.contested(&contest, &head)?;
-            return Ok(judged(phase, verdict, None, None, started));
+            return Ok(judged(phase, verdict, None, started));
         }
         let claimed = JudgedPhase::of(phase);
         let covering = self.covering().cloned();
@@ -100,6 +102,7 @@ impl Engine<'_> {
         let targets = self.state.progress.targets.clone();
         let base = self.without_list(covering.as_ref().map_or(&head, |covering| &covering.tree))?;
         let candidate = self.without_list(&tree)?;
+        let unseen = self.withheld_tests(phase)?;
         let charge = Charge {
             // To code that is right already, more tests are what a refactoring is: nothing may change.
             phase: claimed.filter(|_| covering.is_none()).unwrap_or(JudgedPhase::Refactor),
@@ -110,28 +113,37 @@ impl Engine<'_> {
             targets: (phase == Phase::Green && covering.is_none()).then_some(targets),
             surroundings: memory.recall(&head)?.map(|known| known.surroundings),
             brief: &self.words(),
-            withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test() },
+            withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test(), tests: &unseen },
             timeout,
         };
         let before = charge.before.clone().unwrap_or_default();
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;
+        tried.verdict.notes.extend(self.withheld_elsewhere(phase));
         let covered = self.weigh(phase, &tree, &before, &mut tried, timeout)?;
+        let withheld = self.kept_back(phase, &unseen, &tried);
+        let joined = if phase == Phase::Green { self.join(&tree, &unseen, &tried)? } else { None };
+        if joined.is_some() {
+            tried.report.tests.extend(tried.unseen.passed.iter().cloned());
+            tried.shown.tests.extend(tried.unseen.passed.iter().cloned());
+        }
         let written = self.keep_artifact(phase, &tree, &before, &tried, covered)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.
-            return Ok(judged(phase, verdict, None, None, started));
+            return Ok(judged(phase, verdict, None, started));
         }
         if verdict.decision == Decision::Accepted {
             let (report, targets) = (tried.report.clone(), verdict.targets.clone());
-            memory.keep(&tree, &Remembered { version: 1, report, targets, surroundings: tried.surroundings })?;
+            let accepted = joined.as_ref().map_or(&tree, |joined| &joined.tree);
+            memory.keep(accepted, &Remembered { version: 1, report, targets, surroundings: tried.surroundings })?;
         }
         let report = Some(self.keep_report(
             &tried.report,
             phase.as_str(),
             u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX),
         )?);
-        Ok(judged(phase, verdict, report, written, started))
+        let took_ms = elapsed_ms(started);
+        Ok(Event::Judged { phase, verdict, report, planned: None, written, withheld, joined, took_ms })
     }
 
     /// Nothing is run: the human gets the test as RED left it, and the brief.
@@ -140,8 +152,14 @@ impl Engine<'_> {
         let known = report.test(&contest.test).and_then(|test| test.file.clone());
         let named = contest.test.split("::").next().map(str::to_owned);
         let planned = self.state.progress.current.as_ref().map(|test| test.test_file.clone());
-        let files: Vec<String> = [known, named, planned].into_iter().flatten().collect();
+        // One of the withheld tests was told, and may be the one.
+        let unseen = self.withheld_tests(Phase::Green)?;
+        let withheld = unseen.iter().map(|file| file.path.to_string());
+        let files: Vec<String> = [known, named, planned].into_iter().flatten().chain(withheld).collect();
         let read = |path: &str| {
+            if let Some(file) = unseen.iter().find(|file| file.path == path) {
+                return Some(file.text.clone());
+            }
             let bytes = self.project.git.read_file(red, path).ok().flatten()?;
             String::from_utf8(bytes).ok()
         };
@@ -300,8 +318,10 @@ impl Engine<'_> {
     }
 }
 
-fn judged(phase: Phase, verdict: Verdict, report: Option<Kept>, written: Option<u64>, started: Instant) -> Event {
-    Event::Judged { phase, verdict, report, planned: None, written, took_ms: elapsed_ms(started) }
+/// A verdict without a run of the tests.
+fn judged(phase: Phase, verdict: Verdict, report: Option<Kept>, started: Instant) -> Event {
+    let took_ms = elapsed_ms(started);
+    Event::Judged { phase, verdict, report, planned: None, written: None, withheld: None, joined: None, took_ms }
 }
 
 /// One line for a person: what was run, how it ended, how long it took.

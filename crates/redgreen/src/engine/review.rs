@@ -173,7 +173,7 @@ impl Engine<'_> {
             targets: (phase == JudgedPhase::Green).then(|| progress.targets.clone()),
             surroundings: self.memory()?.recall(&progress.head.tree)?.map(|known| known.surroundings),
             brief: &self.words(),
-            withheld: Withheld { examples: &[], due: false },
+            withheld: Withheld::default(),
             timeout: Duration::from_millis(self.state.run.policy.green_timeout_ms),
         };
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;

@@ -92,6 +92,7 @@ impl Engine<'_> {
         } else {
             handed_over = self.take_over_from_human(&worktree, assignment)?;
         }
+        self.lay_out_withheld(&worktree, assignment, human)?;
         // What a person puts on the branch during their own turn is judged, not put back.
         let refs = if !human && agent.reaches_refs()? { Some(self.remember_refs()?) } else { None };
         let started = Instant::now();
@@ -131,6 +132,12 @@ impl Engine<'_> {
             None => taken,
         };
         let (snapshot, list) = self.snapshot_with_list(&worktree, assignment.role, human)?;
+        let name = self.turn_name(assignment.role);
+        let (withheld, unused) = self.take_withheld(&worktree, assignment, &snapshot.tree, &name)?;
+        notices.extend(unused);
+        if !human {
+            self.clear_withheld(&worktree)?;
+        }
         let turn = match snapshot.nested.first() {
             Some(nested) => {
                 // No tree can hold it, so no later step would know that it has to be taken away; a person does that.
@@ -147,7 +154,7 @@ impl Engine<'_> {
         let (role, tree, cost) = (assignment.role, snapshot.tree, taken.cost);
         // An agent may call its conversation anything; a name that could be taken for an option is not gone on with.
         let session = taken.session.and_then(|session| SessionId::parse(&session).ok());
-        Ok(Event::Turned { role, turn, tree, cost, took_ms, session, agent: who, human, notices, list })
+        Ok(Event::Turned { role, turn, tree, cost, took_ms, session, agent: who, human, notices, list, withheld })
     }
 
     /// What the agent left, with the list as the engine has it; and what was changed in it for that.

@@ -110,6 +110,23 @@ impl Git {
         Ok(mixed)
     }
 
+    /// The tree with these texts as files in it.
+    pub fn with_files(&self, tree: &Oid, files: &[(&Path, &str)]) -> Result<Oid> {
+        let act = format!("add files to {tree}");
+        let private = tempfile::tempdir().context("make a temporary folder")?;
+        let index = || self.call_on(&self.root, &private.path().join("index"));
+        index().args(["read-tree", tree]).wall(CHECKOUT_MAX).run(&act)?;
+        let mut entries = Vec::new();
+        for (path, text) in files {
+            let blob = self.call(["hash-object", "-w", "--no-filters", "--stdin"]).stdin(*text).line(&act)?;
+            entries.extend_from_slice(format!("100644 {blob}\t").as_bytes());
+            entries.extend_from_slice(path.as_os_str().as_bytes());
+            entries.push(0);
+        }
+        index().args(["update-index", "--add", "-z", "--index-info"]).stdin(entries).run(&act)?;
+        Oid::parse(&index().arg("write-tree").line(&act)?).context(act)
+    }
+
     fn mix(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
         let (ours, theirs) = (self.listing(tree)?, self.listing(other)?);
         let wanted = theirs.root.iter().find(|entry| is_named(entry, name));

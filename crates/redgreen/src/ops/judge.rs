@@ -175,7 +175,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         targets,
         surroundings,
         brief: brief.trim(),
-        withheld: Withheld { examples: &withheld, due: true },
+        withheld: Withheld { examples: &withheld, due: true, tests: &[] },
         timeout,
     };
     let tried = trial::hold(ground, &charge)?;

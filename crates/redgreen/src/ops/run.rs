@@ -55,6 +55,8 @@ pub struct Limits {
     pub budget_tokens: Option<u64>,
     pub budget_usd: Option<f64>,
     pub deadline: Option<f64>,
+    /// No tests are kept from whoever writes the code.
+    pub no_withhold: bool,
 }
 
 /// A run that can start: everything is checked, nothing is made yet.
@@ -245,6 +247,7 @@ pub(super) fn of_brief(mut policy: Policy, brief: &Brief, file: &File) -> Policy
     if let Some(iterations) = brief.max_iterations.or(usual) {
         policy.iterations_max = iterations;
     }
+    policy.withhold = brief.withhold.unwrap_or(policy.withhold);
     policy
 }
 
@@ -330,6 +333,7 @@ impl Limits {
         if let Some(cycles) = self.max_cycles {
             policy.cycles_max = cycles;
         }
+        policy.withhold &= !self.no_withhold;
         if self.budget_tokens.is_some() {
             policy.budget.tokens = self.budget_tokens;
         }

@@ -53,6 +53,9 @@ pub struct Overview {
     /// Cycles that were accepted, and the tests they wrote.
     pub cycles: u32,
     pub tests_written: u64,
+    /// Tests that the implementer does not see at present, and those that became part of the tests.
+    pub tests_withheld: u64,
+    pub tests_joined: u64,
     /// A process is at work on it now.
     pub at_work: bool,
     pub situation: String,
@@ -117,6 +120,8 @@ pub fn overview(folder: &RunFolder, state: &State) -> Overview {
         removed_tests: tally.removed,
         cycles: tally.cycles,
         tests_written: tally.written,
+        tests_withheld: tally.withheld,
+        tests_joined: tally.joined,
         at_work,
         situation: state.situation.name().to_owned(),
         outcome: state.left.clone(),

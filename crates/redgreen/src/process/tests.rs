@@ -1,5 +1,7 @@
 //! Programs that flood, hang, fork and ignore signals are bounded and gone.
 
+use std::fs;
+
 use super::*;
 
 const ROOMY: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 1 << 20 };
@@ -14,7 +16,7 @@ fn within(wall: Duration) -> Limits {
 
 /// Whether a process still runs; one that has ended but is not yet reaped by its new parent does not.
 fn runs(pid: &str) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = state.rsplit_once(") ").map_or("", |(_, rest)| rest);
     !state.is_empty() && !state.starts_with('Z')
 }
@@ -181,4 +183,30 @@ fn who_watches_sees_every_byte_as_it_comes() {
     let attention = Attention::Watching(&mut watcher);
     let output = program.attended(within(Duration::from_secs(20)), &Stop::default(), attention).unwrap();
     assert_eq!((output.exit, seen.as_slice()), (Exit::Code(0), &b"ab\nc"[..]));
+}
+
+#[test]
+fn a_name_is_looked_for_in_the_path_that_the_program_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |path: &str, words: &str, mode: u32| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, format!("#!/bin/sh\necho {words}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    make("plain/greet", "no program", 0o644);
+    make("first/greet", "first", 0o755);
+    make("second/greet", "second", 0o755);
+    let path = |names: &[&str]| std::env::join_paths(names.iter().map(|name| folder.path().join(name))).unwrap();
+    for (names, said) in [
+        (&["plain", "first", "second"][..], Some("first\n")),
+        (&["second", "first"], Some("second\n")),
+        (&["plain"], None),
+    ] {
+        let ran = Program::new("greet").env("PATH", path(names)).output(ROOMY, &Stop::default());
+        assert_eq!(ran.ok().map(|output| output.stdout_text()).as_deref(), said, "{names:?}");
+    }
+    // From the program's own folder, as the system does it.
+    let own = Program::new("greet").env("PATH", "second").cwd(folder.path());
+    assert_eq!(own.output(ROOMY, &Stop::default()).unwrap().stdout_text(), "second\n");
 }

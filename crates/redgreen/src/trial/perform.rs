@@ -59,9 +59,10 @@ impl Conditions<'_> {
             | Question::Inert
             | Question::Empty
             | Question::OldCode
-            | Question::Impossible => self.timeout,
+            | Question::Impossible
+            | Question::Withheld => self.timeout,
             Question::Mutant | Question::Reworked => (self.usual * 2 + FAULT_GRACE).min(self.timeout),
-            Question::Calls | Question::Withheld => self.usual * 2 + BUILD_WALL,
+            Question::Calls => self.usual * 2 + BUILD_WALL,
         }
     }
 }

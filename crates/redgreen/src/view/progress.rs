@@ -66,7 +66,19 @@ fn told(event: &Event, state: &State) -> String {
             let notices: String = notices.iter().chain(list).map(|notice| notice_line(notice)).collect();
             notices + &turned(*role, turn, state)
         }
-        Event::Judged { phase, verdict, .. } => judged(*phase, verdict, state),
+        Event::Judged { phase, verdict, withheld, joined, .. } => {
+            let mut text = judged(*phase, verdict, state);
+            if let Some(withheld) = withheld {
+                let tests = count(withheld.tests);
+                text.push_str(&indent(PLAIN, "", &format!("{tests} withheld from whoever writes the code")));
+            }
+            if let Some(joined) = joined {
+                let words =
+                    format!("{} passed that the implementer did not see; part of the tests now", count(joined.tests));
+                text.push_str(&indent(PLAIN, "", &words));
+            }
+            text
+        }
         Event::Linted { findings, criteria, .. } => {
             let unmet = criteria.iter().map(|said| indent(BAD, "criterion", &format!("{said} [task.criteria]")));
             findings.iter().map(|finding| indent(BAD, "lint", finding)).chain(unmet).collect()
@@ -144,6 +156,10 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
         text.push_str(&indent(QUIET, "", &format!("{} more: redgreen why", verdict.notes.len() - most)));
     }
     text
+}
+
+fn count(tests: u64) -> String {
+    super::count(usize::try_from(tests).unwrap_or(usize::MAX), "test")
 }
 
 fn row(cycle: u32, phase: Phase, style: Style, word: &str, sentence: &str) -> String {

@@ -155,6 +155,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        withhold: false,
         strategy: Strategy::New,
     }
 }

@@ -506,6 +506,7 @@ const CONTROLS: &[Code] = &[
     Code::GreenNotDiscriminating,
     Code::GreenSuspicious,
     Code::GreenExamplesDiffer,
+    Code::GreenOverfits,
     Code::GreenExamplesUnasked,
     Code::GreenContested,
     Code::RefactorTestsWeakened,

@@ -138,6 +138,7 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
         verdict: None,
         tests: None,
         targets: Vec::new(),
+        withheld_tests: 0,
         iterations: 0,
         sessions: BTreeMap::default(),
         agents: BTreeMap::default(),

@@ -31,6 +31,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         trouble: Some(Trouble { kind: "green.still_failing".to_owned(), message: "1 fails".to_owned() }),
         diagnosis: None,
         remarks: Vec::new(),
+        withhold: false,
         strategy: Strategy::New,
     }
 }

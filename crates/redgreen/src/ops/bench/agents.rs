@@ -88,6 +88,7 @@ fn assignment() -> Assignment {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        withhold: false,
         strategy: Strategy::New,
     }
 }

@@ -89,7 +89,7 @@ fn adder(asked: &Asked) -> Answer {
     let system = &asked.body["system"];
     let system = system.as_str().or(system[0]["text"].as_str()).unwrap_or_default();
     let roles = [Role::TestList, Role::Test, Role::Implementing, Role::Refactor, Role::Diagnosis];
-    let role = roles.into_iter().find(|role| system.ends_with(prompt::task(*role).trim_end()));
+    let role = roles.into_iter().find(|role| system.contains(prompt::task(*role).trim_end()));
     let is_done = asked.body["messages"].to_string().contains(DONE);
     match (role, asked.answers()) {
         (Some(Role::TestList), _) if is_done => Answer::say(json!({ "currentTest": null }).to_string()),

@@ -109,6 +109,7 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        withhold: false,
         strategy: Strategy::New,
     };
     let taken = agent.take_turn(&mut Orders {

@@ -40,6 +40,8 @@ pub struct Timeline {
     /// Cycles that were accepted, and the tests they wrote.
     pub cycles: u32,
     pub tests_written: u64,
+    /// Tests that the implementer did not see, and that accepted GREENs passed.
+    pub tests_joined: u64,
     pub summary: String,
 }
 
@@ -115,6 +117,7 @@ pub(super) fn timeline(project: &Project, folder: &RunFolder, summary: String) -
         standing: tally::standing(&state),
         cycles: state.cycles(),
         tests_written: state.progress.written,
+        tests_joined: state.progress.joined,
         summary,
     })
 }

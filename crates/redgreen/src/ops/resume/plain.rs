@@ -132,6 +132,7 @@ fn whole(plain: &Plain, run: &Run) -> Handoff {
         verdict: None,
         tests: None,
         targets: Vec::new(),
+        withheld_tests: 0,
         iterations: 0,
         sessions: std::collections::BTreeMap::new(),
         agents: std::collections::BTreeMap::new(),

@@ -9,8 +9,8 @@ use crate::story::Story;
 /// Verbs that go on with the run although its user has been told where it comes from. None of them runs a command.
 const TRUSTING: &[&str] = &["abort k3x9 --trust", "rollback HEAD --trust"];
 
-/// A verb that opens the file for exchanges with a model.
-const ASKING: &[&str] = &["run --agent built-in x"];
+/// Verbs that find out who would work, and so come near the file for exchanges with a model.
+const ASKING: &[&str] = &["run --agent built-in x", "doctor", "context calc.py"];
 
 /// Settings of the project that name a file for exchanges with a model.
 fn cassette(clone: &Clone, key: &str, path: &str) {

@@ -166,6 +166,7 @@ fn assignment(role: Role) -> Assignment {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        withhold: false,
         strategy: Strategy::New,
     }
 }

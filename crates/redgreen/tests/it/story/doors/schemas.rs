@@ -83,6 +83,7 @@ fn specifications() {
             ("/expected_coverage", json!("high")),
             ("/max_iterations", json!("none")),
             ("/max_iterations", json!(0)),
+            ("/withhold", json!("often")),
         ],
     );
 }
@@ -105,6 +106,7 @@ fn tasks() {
             ("/meta/tdd_workflow", json!(false)),
             ("/meta/tdd_workflow", Value::Null),
             ("/meta/max_iterations", json!(0)),
+            ("/meta/withhold", json!("often")),
             ("/meta/tdd_cycles/0/test_count", json!(2.5)),
             ("/meta/tdd_cycles/0/expected_coverage", json!("high")),
             ("/meta/execution_config/method", json!("human")),
@@ -171,6 +173,38 @@ fn events_and_handoffs() {
         ],
     );
     notices(&event, turned, &[("/role", json!("nobody")), ("/turn", json!({})), ("/tookMs", json!(-1))]);
+}
+
+/// Where all tests are written at once, more are withheld as well, unless the specification says otherwise.
+#[test]
+fn events_of_withheld_tests() {
+    let (event, handoff) = (schema("event"), schema("handoff"));
+    let more = "from shop.till import Till\n\n\ndef test_five_times():\n    till = Till()\n    for _ in range(5):\n        \
+                till.add(7)\n    assert till.total() == 35\n";
+    let add = format!("[[red]]\ndo = [\n  {{ write = \".redgreen/withheld/tests/test_more.py\", text = {more:?} }},\n");
+    let script = SPEC_SCRIPT.replacen("[[red]]\ndo = [", &add, 1);
+    assert_ne!(script, SPEC_SCRIPT);
+    let off = story("spec.yaml", &format!("{SPEC}\nwithhold: false\n"), &script);
+    off.redgreen("run --script @kata.toml --spec @spec.yaml").exits(3);
+    assert!(!off.git(&format!("ls-tree -r --name-only {}", off.branch())).contains("test_more"));
+
+    let story = story("spec.yaml", SPEC, &script);
+    story.redgreen("run --script @kata.toml --spec @spec.yaml").exits(3).says("1 test passed that the implementer");
+    assert!(story.git(&format!("ls-tree -r --name-only {}", story.branch())).contains("tests/test_more.py"));
+    let journal = fs::read_to_string(run_folder(&story).join("journal.jsonl")).unwrap();
+    let journal: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &journal {
+        fits(&event, line);
+    }
+    for (name, field) in [("turned", "withheld"), ("judged", "withheld"), ("judged", "joined")] {
+        let line = journal.iter().find(|line| line["event"] == name && line.get(field).is_some()).unwrap();
+        notices(&event, line, &[(&format!("/{field}"), json!({})), (&format!("/{field}"), json!(3))]);
+    }
+    for commit in story.git(&format!("rev-list main..{}", story.branch())).lines() {
+        let note: Value = serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap();
+        fits(&handoff, &note);
+        notices(&handoff, &note, &[("/withheldTests", json!("some"))]);
+    }
 }
 
 /// A run that gives up, one that is undecided, one that is killed: their lines are events too.
