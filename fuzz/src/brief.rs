@@ -2,7 +2,7 @@
 
 use redgreen_core::brief::{blocks, node::Syntax, spec, task};
 use redgreen_core::contest::Contest;
-use redgreen_core::control::examples;
+use redgreen_core::experiment::examples;
 
 pub(crate) fn input(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

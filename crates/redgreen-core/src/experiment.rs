@@ -1,42 +1,47 @@
-//! Controls: runs whose right answer is known beforehand. A suite that gives the wrong one cannot be believed, whatever
+//! Experiments: runs whose right answer is known beforehand. A suite that gives the wrong one cannot be believed, whatever
 //! it says of the candidate.
 //!
 //! Each is a question as data: which tree, what is laid over it, which tests are run, and what an honest suite answers.
 //! The program performs it in the clean room; [`Experiment::weigh`] rules on what came of it.
 
+mod about;
+mod again;
 mod asleep;
 pub mod behaviour;
 mod beside;
 mod canary;
 pub mod examples;
+mod impossible;
 pub mod inquiry;
+mod mutants;
+mod old_code;
 pub mod outside;
 pub mod recital;
 pub mod reworked;
 mod scope;
 mod stand_in;
+mod stub;
 pub mod suite;
 mod suspected;
 mod waiting;
 mod wrong_reason;
 
-use crate::change::{Change, ChangedPath, Class, Kind};
-use crate::framework;
+use crate::change::{Change, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::phase::JudgedPhase;
-use crate::report::{LoadError, LoadErrorKind, Outcome, Report, Status, Test};
+use crate::report::{Outcome, Report, Test};
 use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick};
-use crate::verdict::{Code, Reason};
+use crate::verdict::Reason;
 
+pub use about::About;
 pub(crate) use asleep::asleep;
 pub use scope::new_features;
+use stub::is_external_test;
 pub use suspected::{hidden_from_coverage, suspicions};
 pub use wrong_reason::{doubts, wrong_reasons};
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
 const FILES_MAX: usize = 50;
-/// Faults that are put into the changed lines, at most.
-const MUTANTS_MAX: usize = 50;
 
 /// What the questions are made from.
 pub struct Material<'a> {
@@ -194,13 +199,6 @@ impl Experiment {
     }
 }
 
-/// A test as its file knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
-    pub file: String,
-    pub item: String,
-}
-
 /// What a control showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -299,10 +297,11 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
             "the tests of RED on the code before",
         ));
     }
-    controls.extend(emptied(material, &files));
+    controls.extend(stub::emptied(material, &files));
     let mut asked: Vec<Experiment> = Vec::new();
     for extent in [Extent::Everything, Extent::Last] {
-        let ways = [Pick::Last, Pick::First].map(|pick| impossible(material, &files, extent, pick).map(Box::new));
+        let ways =
+            [Pick::Last, Pick::First].map(|pick| impossible::impossible(material, &files, extent, pick).map(Box::new));
         if let [Some(control), otherwise] = ways {
             // The last expectation of tests with one is all of them.
             if !asked.iter().any(|other| other.covers(&control)) {
@@ -311,109 +310,8 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
         }
     }
     controls.extend(asked);
-    controls.extend(mutants(material, &files).into_iter().take(faults_max));
+    controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
     controls
-}
-
-/// What RED could not be asked, because nobody had written the signatures yet.
-fn emptied(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
-    if !files.iter().any(|file| file.ends_with(".rs")) {
-        return None;
-    }
-    let (edits, _) = stand_in::stand_ins(material, files);
-    let late = edits.iter().any(|(path, _)| path.ends_with(".rs") && (material.before)(path) != (material.now)(path));
-    let known = files.iter().any(|file| {
-        let (stand_ins, _) =
-            stand_in::stand_ins(&Material { now: material.before, ..*material }, std::slice::from_ref(file));
-        !stand_ins.is_empty()
-    });
-    if !late || known || material.targets.is_empty() {
-        return None;
-    }
-    let control = Experiment {
-        question: Question::Empty,
-        tree: Tree::Head,
-        edits,
-        way: Way::Tests(selection(files, material.targets)),
-        removed: Vec::new(),
-        time: 0,
-        variables: Vec::new(),
-        about: Vec::new(),
-        what: "the tests of RED, with code that does nothing".to_owned(),
-        otherwise: None,
-    };
-    let other = Experiment { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
-    Some(Experiment { otherwise: Some(Box::new(other)), ..control })
-}
-
-fn impossible(material: &Material<'_>, files: &[String], extent: Extent, pick: Pick) -> Option<Experiment> {
-    let (mut edits, mut about) = (Vec::new(), Vec::new());
-    for file in files {
-        let Some(source) = (material.now)(file) else { continue };
-        let language = Language::of_path(file);
-        let items = syntax::items(language, file, &source);
-        let wanted: Vec<&Item> =
-            items.iter().filter(|item| item.is_test && is_target(material, file, &item.name)).collect();
-        let changed = syntax::impossible(language, file, &source, &wanted, extent, pick);
-        let canary = (extent == Extent::Everything).then(|| canary::of(language, file, &source)).flatten();
-        let (mut text, names) = match (changed, &canary) {
-            (Some((text, names)), _) => (text, names),
-            (None, Some(_)) => (source, Vec::new()),
-            (None, None) => continue,
-        };
-        about.extend(names.into_iter().map(|item| About { file: file.clone(), item }));
-        if let Some(canary) = canary {
-            text.push_str(&canary);
-            let failing = [canary::NAME, canary::CALM].into_iter().filter(|name| canary.contains(name));
-            about.extend(failing.map(|name| About { file: file.clone(), item: name.to_owned() }));
-        }
-        edits.push((file.clone(), text));
-    }
-    let what = match extent {
-        Extent::Everything => "the tests with expectations that cannot be met",
-        Extent::Last => "the tests with a last expectation that cannot be met",
-    };
-    (!edits.is_empty()).then(|| Experiment {
-        question: Question::Impossible,
-        tree: Tree::Head,
-        edits,
-        way: Way::Tests(selection(files, material.targets)),
-        removed: Vec::new(),
-        time: 0,
-        variables: Vec::new(),
-        about,
-        what: what.to_owned(),
-        otherwise: None,
-    })
-}
-
-fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Experiment> {
-    let mut all = Vec::new();
-    let code = |changed: &&ChangedPath| {
-        matches!(changed.class, Class::Implementation | Class::Mixed) && changed.kind != Kind::Deleted
-    };
-    for changed in material.change.paths.iter().filter(code) {
-        let Some(source) = (material.now)(&changed.path) else { continue };
-        let old = (material.before)(&changed.path).unwrap_or_default();
-        let lines: Vec<_> = syntax::added_lines(&old, &source).into_iter().map(|line| line..=line).collect();
-        for mutant in syntax::mutants(Language::of_path(&changed.path), &changed.path, &source, &lines, MUTANTS_MAX) {
-            let Some(text) = mutant.apply(&source) else { continue };
-            all.push(Experiment {
-                question: Question::Mutant,
-                tree: Tree::Head,
-                edits: vec![(changed.path.clone(), text)],
-                way: Way::Tests(selection(files, material.targets)),
-                removed: Vec::new(),
-                time: 0,
-                variables: Vec::new(),
-                about: Vec::new(),
-                what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
-                otherwise: None,
-            });
-        }
-    }
-    all.truncate(MUTANTS_MAX);
-    all
 }
 
 impl Experiment {
@@ -424,11 +322,11 @@ impl Experiment {
         match self.question {
             // What these mean is told by comparing two of them.
             Question::Suite | Question::Calls | Question::Withheld | Question::Reworked => Answer::Right,
-            Question::Again => again(material, report),
-            Question::Recording => recording(material, report),
+            Question::Again => again::again(material, report),
+            Question::Recording => again::recording(material, report),
             Question::Inert => self.inert(material, report, calls),
-            Question::Empty => empty(material, report, calls),
-            Question::OldCode => old_code(material, report),
+            Question::Empty => stub::empty(material, report, calls),
+            Question::OldCode => old_code::old_code(material, report),
             Question::Impossible => self.unmet(report),
             Question::Mutant => {
                 let noticed = report.outcome != Outcome::Passed;
@@ -445,252 +343,9 @@ impl Experiment {
         other.edits.iter().all(laid)
     }
 
-    fn inert(&self, material: &Material<'_>, report: &Report, calls: &str) -> Answer {
-        if let Some(error) = report.load_errors.iter().find(|error| {
-            let at = error.file.as_deref().unwrap_or_default();
-            !material.after.load_errors.is_empty() && self.about.iter().any(|about| about.file == at)
-        }) {
-            if !brings_what_is_missing(material, error) {
-                return Answer::Unknown(self.what.clone());
-            }
-            // Everything that the project could still bring is there, and it does not load all the same.
-            let said = error.message.lines().next().unwrap_or_default();
-            let sentence = format!("the test does not load even with the feature in place: {said}");
-            return Answer::Wrong(vec![
-                Reason::new(Code::RedUnrelatedSymbol, sentence).place(error.file.as_deref(), error.line),
-            ]);
-        }
-        let new: Vec<&Test> = report.tests.iter().filter(|test| self.is_about(test)).collect();
-        let Some(first) = new.first() else { return Answer::Unknown(self.what.clone()) };
-        if calls.trim().is_empty() && !self.uses_a_value(material) {
-            let sentence = format!("{} never calls the code it is about", first.id);
-            if new.iter().any(|test| waiting::waits_for_golden(material, test, &self.about)) {
-                return Answer::Right;
-            }
-            // What a test starts as a program of its own may not be able to tell us.
-            if self.what == stand_in::EVERYTHING
-                && self.about.iter().any(|about| stand_in::starts(material, &about.file))
-            {
-                return Answer::Right;
-            }
-            if self.what == stand_in::EVERYTHING {
-                return Answer::Ask(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
-            }
-            return Answer::Wrong(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
-        }
-        let asking = |test: &&&Test| test.status.is_failure();
-        if new.iter().any(|test| asking(&test)) {
-            return Answer::Right;
-        }
-        let sentence = format!("{} passes with code that does nothing", first.id);
-        Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
-    }
-
-    /// Whether a test looks at something imported without calling it: a constant is as good as a function.
-    fn uses_a_value(&self, material: &Material<'_>) -> bool {
-        self.about.iter().any(|about| {
-            let Some(source) = (material.now)(&about.file) else { return false };
-            let language = Language::of_path(&about.file);
-            let items = syntax::items(language, &about.file, &source);
-            let Some(item) = items.iter().find(|item| item.name == about.item) else { return false };
-            let body = source.get(item.span.clone()).unwrap_or_default();
-            let project = syntax::Project { paths: material.paths, packages: material.packages };
-            let mut own = syntax::imports(language, &source);
-            own.retain(|import| {
-                let replaced = |path: &String| self.edits.iter().any(|(edited, _)| edited == path);
-                syntax::resolve(language, &about.file, import, project).iter().any(replaced)
-                    || stand_in::planned(language, &about.file, import, material).iter().any(replaced)
-            });
-            if language != Language::Python && !language.is_script() {
-                return own.iter().any(|import| {
-                    let member = |name: &String| is_value(body, &format!("{}.{name}", import.module));
-                    import.names.iter().any(|name| is_value(body, name) || member(name))
-                });
-            }
-            let stems = self.edits.iter().filter_map(|(path, _)| path.strip_suffix(".py")?.rsplit('/').next());
-            let files: Vec<String> = stems.map(str::to_owned).collect();
-            syntax::looks_at(language, &source, item.span.clone(), &own, &files)
-        })
-    }
-
-    fn unmet(&self, report: &Report) -> Answer {
-        let mut passing = Vec::new();
-        for about in &self.about {
-            let seen: Vec<&Test> = report.tests.iter().filter(|test| about.is(test)).collect();
-            // One row of a table was changed: one of its rows has to fail.
-            if !seen.is_empty() && seen.iter().all(|test| test.status == Status::Passed) {
-                passing.extend(seen.first().copied());
-            }
-        }
-        if passing.is_empty() {
-            return self.sound(report);
-        }
-        let tell = |test: &&Test| {
-            let sentence = format!("{} passes with an expectation that cannot be met", test.id);
-            Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id)
-        };
-        Answer::Wrong(passing.iter().map(tell).collect())
-    }
-
-    /// Tests that fail prove something only where one that asks for nothing passes beside them.
-    fn sound(&self, report: &Report) -> Answer {
-        let files = self.edits.iter().map(|(file, _)| file);
-        let sound: Vec<About> =
-            files.map(|file| About { file: file.clone(), item: canary::SOUND.to_owned() }).collect();
-        let failing = |test: &&Test| test.status.is_failure() && sound.iter().any(|about| about.is(test));
-        match report.tests.iter().find(failing) {
-            Some(test) => {
-                let sentence =
-                    "a test that asks for nothing fails beside the others: whatever runs them fails all alike";
-                Answer::Ask(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id)])
-            }
-            None => Answer::Right,
-        }
-    }
-
     fn is_about(&self, test: &Test) -> bool {
         self.about.iter().any(|about| about.is(test))
     }
-}
-
-/// A stand-in has every name that is asked of it, except where types are checked: there it has what the code has, and
-/// only what can never be a part of the project is known to be wrong.
-fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
-    const FOREIGN: [&str; 3] = ["unlinked crate", "undeclared crate", "can't find crate"];
-    let file = error.file.as_deref().unwrap_or_default();
-    let language = Language::of_path(file);
-    if error.kind != LoadErrorKind::MissingSymbol || language == Language::Python || language.is_script() {
-        return true;
-    }
-    let name = error.message.rsplit('`').nth(1).unwrap_or_default();
-    // In `tests` every program stands alone: its first names are those of crates.
-    let planned = !is_external_test(file) && stand_in::is_expected(name, file, material);
-    FOREIGN.iter().any(|words| error.message.contains(words)) && !planned
-}
-
-/// A file in `tests` beside `src` is a program of its own.
-fn is_external_test(file: &str) -> bool {
-    file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/")
-}
-
-/// Whether the name stands in the text as a value: not called, not a part of another one, not in quotes.
-fn is_value(text: &str, name: &str) -> bool {
-    let part = |letter: char| letter.is_alphanumeric() || "_.'\"`$".contains(letter);
-    text.match_indices(name).any(|(at, found)| {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text.get(at + found.len()..).and_then(|after| after.chars().next());
-        !before.is_some_and(part) && !after.is_some_and(|letter| part(letter) || letter == '(')
-    })
-}
-
-fn again(material: &Material<'_>, report: &Report) -> Answer {
-    let new: Vec<About> = changed_test_files(material).iter().flat_map(|file| tests_of(material, file)).collect();
-    // An old test beside the new ones that wavers did so before, and is nobody's doing.
-    let is_own = |test: &Test| new.is_empty() || new.iter().any(|about| about.is(test));
-    let passing = |id: &String| report.test(id).filter(|test| test.status == Status::Passed);
-    let own = material.targets.iter().find(|id| passing(id).is_some_and(is_own));
-    let all = || material.targets.first().filter(|_| material.targets.iter().all(|id| passing(id).is_some()));
-    match own.or_else(all) {
-        // Where only some of the new tests waver, the others still ask for something; but a suite that wavers cannot judge.
-        Some(id) => {
-            let sentence = format!("{id} failed, and passes when it is run again");
-            Answer::Wrong(vec![Reason::new(Code::RedFlaky, sentence).test(id)])
-        }
-        None => Answer::Right,
-    }
-}
-
-fn recording(material: &Material<'_>, report: &Report) -> Answer {
-    let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
-    match material.targets.first() {
-        Some(first) if material.targets.iter().all(passes) => {
-            let sentence = format!("{first} only waits for a snapshot to be recorded, and would take any");
-            Answer::Wrong(vec![Reason::new(Code::RedPasses, sentence).test(first)])
-        }
-        Some(_) | None => Answer::Right,
-    }
-}
-
-/// A macro or a type has no body that could be emptied: only what was called and did nothing tells.
-fn empty(material: &Material<'_>, report: &Report, calls: &str) -> Answer {
-    let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
-    match material.targets.first() {
-        Some(first) if !calls.trim().is_empty() && material.targets.iter().all(passes) => {
-            let sentence = format!("{first} passes with code that does nothing");
-            Answer::Wrong(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(first)])
-        }
-        Some(_) | None => Answer::Right,
-    }
-}
-
-fn old_code(material: &Material<'_>, report: &Report) -> Answer {
-    let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
-    let all = material.targets.iter().all(passes);
-    match material.targets.first() {
-        Some(first) if all => {
-            let sentence = format!("{first} passes on the code before as well");
-            Answer::Wrong(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(first)])
-        }
-        Some(_) | None => Answer::Right,
-    }
-}
-
-impl About {
-    /// Whether a runner's result is of this test: its id ends with the item's name, parameters aside.
-    pub(crate) fn is(&self, test: &Test) -> bool {
-        let plain = plain(&test.id);
-        let ends = plain.strip_suffix(self.item.as_str()).is_some_and(|rest| {
-            rest.is_empty() || rest.ends_with("::") || rest.ends_with("> ") || rest.ends_with(['.', ' ', '/'])
-        });
-        (ends || self.is_row(&test.id) || self.is_subtest(&test.id) || self.is_method(&test.id))
-            && is_in(test, &self.file)
-            || is_doc_test(&test.id, &self.file, &self.item)
-    }
-
-    /// What a test of Go runs has names that are made while it runs.
-    fn is_subtest(&self, id: &str) -> bool {
-        self.file.ends_with(".go") && framework::go::function_of(id) == Some(self.item.as_str())
-    }
-
-    /// JUnit writes `demo.CalcTest$Inner::adds(int)[1]` for the method of a class in a class.
-    fn is_method(&self, id: &str) -> bool {
-        let plain = id.split(['(', '[']).next().unwrap_or(id).replace("::", ".").replace('$', ".");
-        let before = plain.strip_suffix(self.item.as_str()).filter(|_| self.file.ends_with(".java"));
-        before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
-    }
-
-    /// A title with holes in it, which the runner fills in for every row of a table: `wraps %j at $width`.
-    fn is_row(&self, id: &str) -> bool {
-        if !Language::of_path(&self.file).is_script() {
-            return false;
-        }
-        let pattern = syntax::title_pattern(&self.item);
-        pattern.contains('*')
-            && (syntax::glob::matches(&pattern, id) || syntax::glob::matches(&format!("*> {pattern}"), id))
-    }
-}
-
-/// `roman/doc::src/lib.rs - to_roman` is documentation of `to_roman`.
-fn is_doc_test(id: &str, file: &str, item: &str) -> bool {
-    let Some((_, place)) = id.split_once("/doc::") else { return false };
-    let Some((path, name)) = place.split_once(" - ") else { return false };
-    let name = name.split(" #").next().unwrap_or(name);
-    let (name, item) = (name.rsplit("::").next(), item.trim_start_matches("doc ").rsplit("::").next());
-    file.ends_with(path) && name == item
-}
-
-/// Without what a parametrised test adds.
-fn plain(id: &str) -> &str {
-    match id.split_once('[') {
-        Some((before, _)) if id.ends_with(']') => before,
-        Some(_) | None => id,
-    }
-}
-
-fn is_in(test: &Test, file: &str) -> bool {
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    let unknown = test.file.is_none();
-    test.file.as_deref() == Some(file) || test.id.starts_with(file) || unknown || test.id.contains(stem)
 }
 
 /// The test files that RED wrote or changed; for a language with tests beside the code, the code as well.

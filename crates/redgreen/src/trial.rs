@@ -233,9 +233,8 @@ impl<'a> Court<'a> {
                 Step::Run { now, ahead } => (*now, ahead),
             };
             if !likely.is_empty() {
-                let helpers = ahead.get_or_insert_with(|| {
-                    Ahead::start(scope, self.annex(), conditions.clone(), self.ground.stop.part())
-                });
+                let helpers = ahead
+                    .get_or_insert_with(|| Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part()));
                 helpers.expect(likely);
             }
             let made = ahead.as_ref().and_then(|ahead: &Ahead| {

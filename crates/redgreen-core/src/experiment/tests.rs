@@ -5,7 +5,10 @@ mod reasons;
 
 use super::reworked::reworked;
 use super::*;
+use crate::change::ChangedPath;
 use crate::report::Exit;
+use crate::report::{LoadError, LoadErrorKind, Status};
+use crate::verdict::Code;
 
 /// Two trees and what is asked about them. Files are `(path, text)`.
 #[derive(Default)]
@@ -354,8 +357,9 @@ fn expectations_are_made_impossible() {
         ),
     ] {
         let scene = Scene { now: &[(path, source)], targets: &[id], ..Scene::default() };
-        let control = scene
-            .ask(JudgedPhase::Green, |material| impossible(material, &[path.to_owned()], Extent::Everything, pick));
+        let control = scene.ask(JudgedPhase::Green, |material| {
+            impossible::impossible(material, &[path.to_owned()], Extent::Everything, pick)
+        });
         let control = control.unwrap();
         let text = lines(&control.edits[0].1);
         assert!(text.iter().any(|line| line == expected), "{expected} is not in {text:#?}");
@@ -369,7 +373,7 @@ fn a_question_is_asked_once() {
     const TWO: &str = "def test_a():\n    assert f(1) == 2\n    assert f(2) == 3\n";
     for (source, expected) in [(ONE, 1), (TWO, 2)] {
         let scene = Scene { now: &[("test_a.py", source)], targets: &["test_a.py::test_a"], ..Scene::default() };
-        let asked = scene.ask(JudgedPhase::Green, |material| experiments(material, MUTANTS_MAX));
+        let asked = scene.ask(JudgedPhase::Green, |material| experiments(material, mutants::MUTANTS_MAX));
         let asked = asked.iter().filter(|control| control.question == Question::Impossible);
         assert_eq!(asked.count(), expected, "{source}");
     }
@@ -396,7 +400,8 @@ fn one_canary_has_to_fail_and_the_other_to_pass() {
                 sound.to_owned() + &id(canary::SOUND),
             ]);
             let answer = scene.ask(JudgedPhase::Green, |material| {
-                let control = impossible(material, &[path.to_owned()], Extent::Everything, Pick::Last).unwrap();
+                let control =
+                    impossible::impossible(material, &[path.to_owned()], Extent::Everything, Pick::Last).unwrap();
                 assert!(control.edits[0].1.contains(canary::SOUND));
                 control.weigh(material, &observed(&ran, ""))
             });
@@ -530,7 +535,7 @@ fn a_constant_is_looked_at_and_a_function_is_called() {
         ("patch('more')", false),
         ("assert moreover", false),
     ] {
-        assert_eq!(is_value(text, "more"), expected, "{text}");
+        assert_eq!(stub::is_value(text, "more"), expected, "{text}");
     }
 }
 

@@ -43,7 +43,7 @@ impl Ahead {
     pub(super) fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         annex: Option<Annex<'env>>,
-        conditions: Conditions<'env>,
+        conditions: &Conditions<'env>,
         stop: Stop,
     ) -> Self {
         let shared = Arc::new(Shared { stop, list: Mutex::default(), changed: Condvar::new() });

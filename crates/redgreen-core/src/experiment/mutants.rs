@@ -1,0 +1,38 @@
+//! Do the tests notice a fault in the changed lines? Each fault should fail at least one test. One that nobody notices
+//! proves nothing alone; the verdict tells the share, and which were not noticed.
+
+use super::{Experiment, Material, Question, Tree, Way, selection};
+use crate::change::{ChangedPath, Class, Kind};
+use crate::syntax::{self, Language};
+
+/// Faults that are put into the changed lines, at most.
+pub(super) const MUTANTS_MAX: usize = 50;
+
+pub(super) fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Experiment> {
+    let mut all = Vec::new();
+    let code = |changed: &&ChangedPath| {
+        matches!(changed.class, Class::Implementation | Class::Mixed) && changed.kind != Kind::Deleted
+    };
+    for changed in material.change.paths.iter().filter(code) {
+        let Some(source) = (material.now)(&changed.path) else { continue };
+        let old = (material.before)(&changed.path).unwrap_or_default();
+        let lines: Vec<_> = syntax::added_lines(&old, &source).into_iter().map(|line| line..=line).collect();
+        for mutant in syntax::mutants(Language::of_path(&changed.path), &changed.path, &source, &lines, MUTANTS_MAX) {
+            let Some(text) = mutant.apply(&source) else { continue };
+            all.push(Experiment {
+                question: Question::Mutant,
+                tree: Tree::Head,
+                edits: vec![(changed.path.clone(), text)],
+                way: Way::Tests(selection(files, material.targets)),
+                removed: Vec::new(),
+                time: 0,
+                variables: Vec::new(),
+                about: Vec::new(),
+                what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
+                otherwise: None,
+            });
+        }
+    }
+    all.truncate(MUTANTS_MAX);
+    all
+}

@@ -1,0 +1,151 @@
+//! Do the tests fail when the code does nothing? A test that asks for something fails with a stand-in, and calls it.
+//! Needed for tests without an assertion, about nothing of the project, or that no code could ever load. Where RED could
+//! not be built, because nobody had written the signatures yet, GREEN is asked.
+
+use super::{Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, waiting};
+use crate::report::{LoadError, LoadErrorKind, Report, Status, Test};
+use crate::syntax::{self, INERT_VALUE, Language};
+use crate::verdict::{Code, Reason};
+
+/// What RED could not be asked, because nobody had written the signatures yet.
+pub(super) fn emptied(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
+    if !files.iter().any(|file| file.ends_with(".rs")) {
+        return None;
+    }
+    let (edits, _) = stand_in::stand_ins(material, files);
+    let late = edits.iter().any(|(path, _)| path.ends_with(".rs") && (material.before)(path) != (material.now)(path));
+    let known = files.iter().any(|file| {
+        let (stand_ins, _) =
+            stand_in::stand_ins(&Material { now: material.before, ..*material }, std::slice::from_ref(file));
+        !stand_ins.is_empty()
+    });
+    if !late || known || material.targets.is_empty() {
+        return None;
+    }
+    let control = Experiment {
+        question: Question::Empty,
+        tree: Tree::Head,
+        edits,
+        way: Way::Tests(selection(files, material.targets)),
+        removed: Vec::new(),
+        time: 0,
+        variables: Vec::new(),
+        about: Vec::new(),
+        what: "the tests of RED, with code that does nothing".to_owned(),
+        otherwise: None,
+    };
+    let other = Experiment { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
+    Some(Experiment { otherwise: Some(Box::new(other)), ..control })
+}
+
+/// A macro or a type has no body that could be emptied: only what was called and did nothing tells.
+pub(super) fn empty(material: &Material<'_>, report: &Report, calls: &str) -> Answer {
+    let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
+    match material.targets.first() {
+        Some(first) if !calls.trim().is_empty() && material.targets.iter().all(passes) => {
+            let sentence = format!("{first} passes with code that does nothing");
+            Answer::Wrong(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(first)])
+        }
+        Some(_) | None => Answer::Right,
+    }
+}
+
+impl Experiment {
+    pub(super) fn inert(&self, material: &Material<'_>, report: &Report, calls: &str) -> Answer {
+        if let Some(error) = report.load_errors.iter().find(|error| {
+            let at = error.file.as_deref().unwrap_or_default();
+            !material.after.load_errors.is_empty() && self.about.iter().any(|about| about.file == at)
+        }) {
+            if !brings_what_is_missing(material, error) {
+                return Answer::Unknown(self.what.clone());
+            }
+            // Everything that the project could still bring is there, and it does not load all the same.
+            let said = error.message.lines().next().unwrap_or_default();
+            let sentence = format!("the test does not load even with the feature in place: {said}");
+            return Answer::Wrong(vec![
+                Reason::new(Code::RedUnrelatedSymbol, sentence).place(error.file.as_deref(), error.line),
+            ]);
+        }
+        let new: Vec<&Test> = report.tests.iter().filter(|test| self.is_about(test)).collect();
+        let Some(first) = new.first() else { return Answer::Unknown(self.what.clone()) };
+        if calls.trim().is_empty() && !self.uses_a_value(material) {
+            let sentence = format!("{} never calls the code it is about", first.id);
+            if new.iter().any(|test| waiting::waits_for_golden(material, test, &self.about)) {
+                return Answer::Right;
+            }
+            // What a test starts as a program of its own may not be able to tell us.
+            if self.what == stand_in::EVERYTHING
+                && self.about.iter().any(|about| stand_in::starts(material, &about.file))
+            {
+                return Answer::Right;
+            }
+            if self.what == stand_in::EVERYTHING {
+                return Answer::Ask(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
+            }
+            return Answer::Wrong(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
+        }
+        let asking = |test: &&&Test| test.status.is_failure();
+        if new.iter().any(|test| asking(&test)) {
+            return Answer::Right;
+        }
+        let sentence = format!("{} passes with code that does nothing", first.id);
+        Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
+    }
+
+    /// Whether a test looks at something imported without calling it: a constant is as good as a function.
+    fn uses_a_value(&self, material: &Material<'_>) -> bool {
+        self.about.iter().any(|about| {
+            let Some(source) = (material.now)(&about.file) else { return false };
+            let language = Language::of_path(&about.file);
+            let items = syntax::items(language, &about.file, &source);
+            let Some(item) = items.iter().find(|item| item.name == about.item) else { return false };
+            let body = source.get(item.span.clone()).unwrap_or_default();
+            let project = syntax::Project { paths: material.paths, packages: material.packages };
+            let mut own = syntax::imports(language, &source);
+            own.retain(|import| {
+                let replaced = |path: &String| self.edits.iter().any(|(edited, _)| edited == path);
+                syntax::resolve(language, &about.file, import, project).iter().any(replaced)
+                    || stand_in::planned(language, &about.file, import, material).iter().any(replaced)
+            });
+            if language != Language::Python && !language.is_script() {
+                return own.iter().any(|import| {
+                    let member = |name: &String| is_value(body, &format!("{}.{name}", import.module));
+                    import.names.iter().any(|name| is_value(body, name) || member(name))
+                });
+            }
+            let stems = self.edits.iter().filter_map(|(path, _)| path.strip_suffix(".py")?.rsplit('/').next());
+            let files: Vec<String> = stems.map(str::to_owned).collect();
+            syntax::looks_at(language, &source, item.span.clone(), &own, &files)
+        })
+    }
+}
+
+/// A stand-in has every name that is asked of it, except where types are checked: there it has what the code has, and
+/// only what can never be a part of the project is known to be wrong.
+fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
+    const FOREIGN: [&str; 3] = ["unlinked crate", "undeclared crate", "can't find crate"];
+    let file = error.file.as_deref().unwrap_or_default();
+    let language = Language::of_path(file);
+    if error.kind != LoadErrorKind::MissingSymbol || language == Language::Python || language.is_script() {
+        return true;
+    }
+    let name = error.message.rsplit('`').nth(1).unwrap_or_default();
+    // In `tests` every program stands alone: its first names are those of crates.
+    let planned = !is_external_test(file) && stand_in::is_expected(name, file, material);
+    FOREIGN.iter().any(|words| error.message.contains(words)) && !planned
+}
+
+/// A file in `tests` beside `src` is a program of its own.
+pub(super) fn is_external_test(file: &str) -> bool {
+    file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/")
+}
+
+/// Whether the name stands in the text as a value: not called, not a part of another one, not in quotes.
+pub(super) fn is_value(text: &str, name: &str) -> bool {
+    let part = |letter: char| letter.is_alphanumeric() || "_.'\"`$".contains(letter);
+    text.match_indices(name).any(|(at, found)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + found.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(part) && !after.is_some_and(|letter| part(letter) || letter == '(')
+    })
+}
