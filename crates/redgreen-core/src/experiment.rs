@@ -30,7 +30,7 @@ use crate::change::{Change, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Test};
-use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Package, Pick};
+use crate::syntax::{self, INERT_VALUE, Item, Language, Package};
 use crate::verdict::Reason;
 
 pub use about::About;
@@ -92,6 +92,10 @@ pub enum Question {
     OldCode,
     /// GREEN: do tests fail whose expectations cannot be met, and one that always fails, beside one that always passes?
     Impossible,
+    /// GREEN: does each expectation matter by itself?
+    Expectation,
+    /// GREEN: is an expectation that does not seem to matter reached at all?
+    Reached,
     /// Do the tests notice a fault in the changed lines?
     Mutant,
     /// REFACTOR: do the tests of now notice what those of before noticed?
@@ -298,18 +302,7 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
         ));
     }
     controls.extend(stub::emptied(material, &files));
-    let mut asked: Vec<Experiment> = Vec::new();
-    for extent in [Extent::Everything, Extent::Last] {
-        let ways =
-            [Pick::Last, Pick::First].map(|pick| impossible::impossible(material, &files, extent, pick).map(Box::new));
-        if let [Some(control), otherwise] = ways {
-            // The last expectation of tests with one is all of them.
-            if !asked.iter().any(|other| other.covers(&control)) {
-                asked.push(Experiment { otherwise, ..*control });
-            }
-        }
-    }
-    controls.extend(asked);
+    controls.extend(impossible::impossible(material, &files));
     controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
     controls
 }
@@ -327,7 +320,8 @@ impl Experiment {
             Question::Inert => self.inert(material, report, calls),
             Question::Empty => stub::empty(material, report, calls),
             Question::OldCode => old_code::old_code(material, report),
-            Question::Impossible => self.unmet(report),
+            Question::Impossible | Question::Expectation => self.unmet(report),
+            Question::Reached => self.reached(report),
             Question::Mutant => {
                 let noticed = report.outcome != Outcome::Passed;
                 if noticed { Answer::Right } else { Answer::Unnoticed(self.what.clone()) }

@@ -291,8 +291,10 @@ fn control(case: &Case<'_>, material: &Material<'_>, experiments: &[Experiment],
             continue;
         }
         let mut answer = experiment.weigh(material, observation);
-        if let (Answer::Wrong(_), Some(other)) = (&answer, &experiment.otherwise) {
+        let mut otherwise = experiment.otherwise.as_deref();
+        while let (Answer::Wrong(_), Some(other)) = (&answer, otherwise) {
             answer = answer.and(other.weigh(material, case.observe(other)?));
+            otherwise = other.otherwise.as_deref();
         }
         let is_fault = experiment.question == Question::Mutant;
         faults.tried += u16::from(is_fault);

@@ -53,7 +53,7 @@ pub use look::looks_at;
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
 pub use overlay::{frame, overlay_tests};
-pub use perturb::{Edit, Extent, How, Perturbations, Perturbed, Pick, impossible, perturb};
+pub use perturb::{Edit, Extent, How, Letters, Perturbations, Perturbed, Pick, Way, impossible, perturb, stopped};
 pub use resolve::{Package, Project, package_name, resolve};
 pub use smell::{Finding, Smell};
 pub use stated::{Stated, import_statements, stated};

@@ -298,6 +298,7 @@ impl Budget {
 
     fn is_spent(&mut self, experiment: &Experiment) -> bool {
         match experiment.question {
+            Question::Expectation => self.faults_until.is_some_and(|end| Instant::now() > end),
             // One is tried in any case; for a further one there has to be time.
             Question::Mutant => self.faults > 0 && self.faults_until.is_some_and(|end| Instant::now() > end),
             Question::Reworked => {
@@ -312,7 +313,8 @@ impl Budget {
             | Question::Inert
             | Question::Empty
             | Question::OldCode
-            | Question::Impossible => false,
+            | Question::Impossible
+            | Question::Reached => false,
         }
     }
 

@@ -8,6 +8,7 @@ use super::*;
 use crate::change::ChangedPath;
 use crate::report::Exit;
 use crate::report::{LoadError, LoadErrorKind, Status};
+use crate::syntax::{Extent, Pick};
 use crate::verdict::Code;
 
 /// Two trees and what is asked about them. Files are `(path, text)`.
@@ -358,7 +359,7 @@ fn expectations_are_made_impossible() {
     ] {
         let scene = Scene { now: &[(path, source)], targets: &[id], ..Scene::default() };
         let control = scene.ask(JudgedPhase::Green, |material| {
-            impossible::impossible(material, &[path.to_owned()], Extent::Everything, pick)
+            impossible::changed(material, &[path.to_owned()], Extent::Everything, pick)
         });
         let control = control.unwrap();
         let text = lines(&control.edits[0].1);
@@ -401,7 +402,7 @@ fn one_canary_has_to_fail_and_the_other_to_pass() {
             ]);
             let answer = scene.ask(JudgedPhase::Green, |material| {
                 let control =
-                    impossible::impossible(material, &[path.to_owned()], Extent::Everything, Pick::Last).unwrap();
+                    impossible::changed(material, &[path.to_owned()], Extent::Everything, Pick::Last).unwrap();
                 assert!(control.edits[0].1.contains(canary::SOUND));
                 control.weigh(material, &observed(&ran, ""))
             });

@@ -174,7 +174,7 @@ fn a_green_is_tried_on_the_old_code_and_with_expectations_that_cannot_be_met() {
             ("Mutant@head", "-tests/test_roman.py::test_four"),
         ],
     };
-    let asked = ["Suite@head", "OldCode@base", "Impossible@head", "Mutant@head", "Calls@head"];
+    let asked = ["Suite@head", "OldCode@base", "Impossible@head", "Impossible@head", "Mutant@head", "Calls@head"];
     check(&row, &asked, "Accepted green.passes");
 }
 

@@ -6,7 +6,7 @@ use super::item::declared;
 use super::language::{Class, ItemKind, Language, row};
 use super::literal::class;
 use super::overlay::apply;
-use super::perturb::other;
+use super::perturb::{Letters, other};
 use super::tree::{Node, Tree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +208,7 @@ fn constant(node: Node<'_>) -> Option<Mutant> {
     {
         return None;
     }
-    let replacement = other(node, class)?;
+    let replacement = other(node, class, Letters::Near)?;
     mutant(node, node.span(), replacement.clone(), format!("`{}` became `{replacement}`", node.text()))
 }
 

@@ -11,7 +11,7 @@ use super::doctest::{doc_tests, masked};
 use super::expectation::written;
 use super::item::{Found, Item, found, within};
 use super::language::{Class, ItemKind, Language};
-use super::literal::{inside, is_pure, literals};
+use super::literal::{class, inside, is_pure, literals};
 use super::overlay::apply;
 use super::tree::{Node, Tree};
 
@@ -56,14 +56,26 @@ pub enum Pick {
     First,
 }
 
+/// What a text becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letters {
+    /// One letter becomes its neighbour in the alphabet.
+    Near,
+    /// The same letters in another order or number: code that accepts whatever looks like an answer accepts this.
+    Own,
+}
+
+/// How expected values are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    pub pick: Pick,
+    pub letters: Letters,
+}
+
 /// Nothing for an item that is no test or is not in the source.
-pub fn perturb(language: Language, path: &str, source: &str, item: &Item, pick: Pick) -> Perturbations {
+pub fn perturb(language: Language, path: &str, source: &str, item: &Item, way: Way) -> Perturbations {
     let Some(tree) = Tree::parse(language, source) else { return Perturbations::default() };
-    let (groups, left) = if item.kind == ItemKind::DocTest {
-        in_documentation(&tree, item, pick)
-    } else {
-        in_item(&tree, path, item, pick)
-    };
+    let (groups, left) = groups(&tree, path, item, way);
     let mut all: Vec<Edit> = Vec::new();
     for edit in groups.iter().flatten() {
         if !all.iter().any(|known| known.span.start < edit.span.end && edit.span.start < known.span.end) {
@@ -81,12 +93,17 @@ pub fn perturb(language: Language, path: &str, source: &str, item: &Item, pick: 
     Perturbations { variants: variants.collect(), left }
 }
 
+/// The edits of each assertion that can be changed, and the lines of those that cannot.
+fn groups(tree: &Tree<'_>, path: &str, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
+    if item.kind == ItemKind::DocTest { in_documentation(tree, item, way) } else { in_item(tree, path, item, way) }
+}
+
 /// How much of each test is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Everything,
-    /// Only the last assertion: everything before it has to hold as it is.
-    Last,
+    /// One assertion, counted from the last: everything else has to hold as it is.
+    One(usize),
 }
 
 /// One source in which each of the tests has an expectation that cannot be met; the names of those that have. `None`
@@ -97,19 +114,64 @@ pub fn impossible(
     source: &str,
     tests: &[&Item],
     extent: Extent,
-    pick: Pick,
+    way: Way,
+) -> Option<(String, Vec<String>)> {
+    let tree = Tree::parse(language, source)?;
+    let choose = |item: &Item| {
+        let (mut groups, _) = groups(&tree, path, item, way);
+        match extent {
+            Extent::Everything => groups.into_iter().flatten().collect(),
+            Extent::One(back) => {
+                let at = groups.len().checked_sub(back + 1);
+                at.map(|at| groups.swap_remove(at)).unwrap_or_default()
+            }
+        }
+    };
+    laid(language, source, tests, choose)
+}
+
+/// The same source with one assertion of each test, counted from the last, replaced by something that fails where it is
+/// reached. `None` for a language in which an assertion is no expression.
+pub fn stopped(language: Language, path: &str, source: &str, tests: &[&Item], back: usize) -> Option<String> {
+    let failing = match language {
+        Language::Python => "assert False",
+        Language::JavaScript | Language::TypeScript | Language::Tsx => "(() => { throw new Error(\"reached\"); })()",
+        Language::Rust => "panic!(\"reached\")",
+        Language::Go | Language::Java | Language::Other => return None,
+    };
+    let tree = Tree::parse(language, source)?;
+    let all = assertions(&tree);
+    let found = found(&tree, path);
+    let way = Way { pick: Pick::Last, letters: Letters::Near };
+    let choose = |item: &Item| {
+        let test = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name);
+        let edit = test.and_then(|test| {
+            let inside = within(&all, test.body, |assertion| assertion.node);
+            let changeable = inside.iter().filter(|one| !edits_of(one, Some(test), way).is_empty());
+            let node = changeable.rev().nth(back)?.node;
+            Some(Edit { line: node.line(), span: node.span(), replacement: failing.to_owned(), how: How::Negation })
+        });
+        edit.into_iter().collect()
+    };
+    laid(language, source, tests, choose).map(|(source, _)| source)
+}
+
+/// A source with the edits of each test, and the names of the tests that have any.
+fn laid(
+    language: Language,
+    source: &str,
+    tests: &[&Item],
+    choose: impl Fn(&Item) -> Vec<Edit>,
 ) -> Option<(String, Vec<String>)> {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut changed = Vec::new();
     for item in tests {
-        let mut variants = perturb(language, path, source, item, pick).variants;
-        let chosen = match extent {
-            Extent::Everything => variants.into_iter().next(),
-            Extent::Last => (variants.len() > 2).then(|| variants.pop()).flatten(),
-        };
-        let Some(chosen) = chosen else { continue };
+        let chosen = choose(item);
+        if chosen.is_empty() {
+            continue;
+        }
         changed.push(item.name.clone());
-        for edit in chosen.edits {
+        for edit in chosen {
             let apart = |(span, _): &(Range<usize>, String)| span.end <= edit.span.start || edit.span.end <= span.start;
             // Tests that share a table share the change.
             if edits.iter().all(apart) {
@@ -117,19 +179,21 @@ pub fn impossible(
             }
         }
     }
-    (!edits.is_empty()).then(|| apply(source, edits).map(|source| (source, changed))).flatten()
+    let text = apply(source, edits).filter(|_| !changed.is_empty())?;
+    let is_broken = |text: &str| Tree::parse(language, text).is_none_or(|tree| tree.is_broken());
+    (is_broken(source) || !is_broken(&text)).then_some((text, changed))
 }
 
-fn in_item(tree: &Tree<'_>, path: &str, item: &Item, pick: Pick) -> (Vec<Vec<Edit>>, Vec<u32>) {
+fn in_item(tree: &Tree<'_>, path: &str, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
     let found = found(tree, path);
     let Some(test) = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name) else {
         return (Vec::new(), Vec::new());
     };
     let all = assertions(tree);
-    sorted_out(within(&all, test.body, |assertion| assertion.node), Some(test), pick)
+    sorted_out(within(&all, test.body, |assertion| assertion.node), Some(test), way)
 }
 
-fn in_documentation(tree: &Tree<'_>, item: &Item, pick: Pick) -> (Vec<Vec<Edit>>, Vec<u32>) {
+fn in_documentation(tree: &Tree<'_>, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
     let tests = doc_tests(tree);
     let Some(test) = tests.iter().find(|test| test.span == item.span && test.line == item.lines.0) else {
         return (Vec::new(), Vec::new());
@@ -137,34 +201,42 @@ fn in_documentation(tree: &Tree<'_>, item: &Item, pick: Pick) -> (Vec<Vec<Edit>>
     let code = masked(tree.source, &test.code);
     let Some(inner) = Tree::parse(tree.language, &code) else { return (Vec::new(), Vec::new()) };
     let all = assertions(&inner);
-    let (mut groups, left) = sorted_out(&all, None, pick);
+    let (mut groups, left) = sorted_out(&all, None, way);
     for range in &test.expected {
         let text = tree.source.get(range.clone()).unwrap_or_default();
         let line = test.line;
         groups.extend(
-            other_text(text)
+            other_text(text, way.letters)
                 .map(|replacement| vec![Edit { line, span: range.clone(), replacement, how: How::Literal }]),
         );
     }
     (groups, left)
 }
 
-fn sorted_out<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>, pick: Pick) -> (Vec<Vec<Edit>>, Vec<u32>) {
+fn sorted_out<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
     let (mut groups, mut left) = (Vec::new(), Vec::new());
     for assertion in all {
-        let edits = changed(assertion, test, pick).or_else(|| negated(assertion).map(|edit| vec![edit]));
-        match edits.filter(|edits| !edits.is_empty()) {
-            Some(edits) => groups.push(edits),
-            None => left.push(assertion.node.line()),
+        let edits = edits_of(assertion, test, way);
+        match edits.is_empty() {
+            true => left.push(assertion.node.line()),
+            false => groups.push(edits),
         }
     }
     (groups, left)
 }
 
+fn edits_of<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -> Vec<Edit> {
+    let edits = changed(assertion, test, way).or_else(|| negated(assertion).map(|edit| vec![edit]));
+    edits.unwrap_or_default()
+}
+
 /// The expected value, changed; `None` when it is computed.
-fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, pick: Pick) -> Option<Vec<Edit>> {
-    if !assertion.is_exact() || is_membership(assertion) {
+fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -> Option<Vec<Edit>> {
+    if !assertion.is_exact() {
         return None;
+    }
+    if is_membership(assertion) {
+        return looked_for(assertion, way).map(|edit| vec![edit]);
     }
     let (expected, actual) = assertion.expected()?;
     if is_pure(expected) && is_pure(actual) {
@@ -179,7 +251,7 @@ fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, pick: Pick) 
     {
         values = written(test, actual);
     }
-    let edits: Vec<Edit> = values.iter().filter_map(|value| other_value(value, pick)).collect();
+    let edits: Vec<Edit> = values.iter().filter_map(|value| other_value(value, way)).collect();
     (!edits.is_empty()).then_some(edits)
 }
 
@@ -190,11 +262,21 @@ fn is_membership(assertion: &Assertion<'_>) -> bool {
     assertion.node.tree().source.get(start..end).is_some_and(|between| between.trim() == "in")
 }
 
+/// `"total: 7" in text`: with another text it must not hold. One letter may well be found elsewhere.
+fn looked_for(assertion: &Assertion<'_>, way: Way) -> Option<Edit> {
+    const LETTERS_MIN: usize = 3;
+    let Claim::Equal { left, right, .. } = &assertion.claim else { return None };
+    let node = left.single().filter(|_| !is_pure(right))?;
+    let is_text = class(node) == Some(Class::Text)
+        && node.text().chars().filter(char::is_ascii_alphanumeric).count() >= LETTERS_MIN;
+    if is_text { other_value(left, way) } else { None }
+}
+
 /// One literal of the value changed, of those that can be.
-fn other_value(value: &Part<'_>, pick: Pick) -> Option<Edit> {
+fn other_value(value: &Part<'_>, way: Way) -> Option<Edit> {
     let literals = literals(value);
-    let mut others = literals.iter().filter_map(|(node, class)| Some((*node, other(*node, *class)?)));
-    let changed = match pick {
+    let mut others = literals.iter().filter_map(|(node, class)| Some((*node, other(*node, *class, way.letters)?)));
+    let changed = match way.pick {
         Pick::Last => others.next_back(),
         Pick::First => others.next(),
     };
@@ -214,7 +296,7 @@ fn other_value(value: &Part<'_>, pick: Pick) -> Option<Edit> {
 }
 
 /// Another literal of the same class.
-pub(super) fn other(node: Node<'_>, class: Class) -> Option<String> {
+pub(super) fn other(node: Node<'_>, class: Class, letters: Letters) -> Option<String> {
     let text = node.text();
     match class {
         Class::Text => {
@@ -223,7 +305,8 @@ pub(super) fn other(node: Node<'_>, class: Class) -> Option<String> {
             let end = span.end - node.span().start;
             let (before, inner, after) = (text.get(..start)?, text.get(start..end)?, text.get(end..)?);
             let one_letter = matches!(node.kind(), "char_literal" | "rune_literal" | "character_literal");
-            let inner = other_text(inner).or_else(|| {
+            let letters = if one_letter { Letters::Near } else { letters };
+            let inner = other_text(inner, letters).or_else(|| {
                 (!inner.contains('\\')).then(|| if one_letter { "z".to_owned() } else { format!("{inner}z") })
             })?;
             Some(format!("{before}{inner}{after}"))
@@ -240,8 +323,31 @@ pub(super) fn other(node: Node<'_>, class: Class) -> Option<String> {
     }
 }
 
-/// The last letter or digit before any escape, replaced by its neighbour.
-fn other_text(text: &str) -> Option<String> {
+/// Another text of the same kind; what follows an escape stays as it is.
+fn other_text(text: &str, letters: Letters) -> Option<String> {
+    match letters {
+        Letters::Near => near_text(text),
+        Letters::Own => own_text(text),
+    }
+}
+
+/// The last two different letters that stand side by side change places; where there are none, the last one is doubled.
+fn own_text(text: &str) -> Option<String> {
+    let plain = text.get(..text.find('\\').unwrap_or(text.len()))?;
+    let letters: Vec<(usize, char)> = plain.char_indices().collect();
+    let is_pair = |pair: &&[(usize, char)]| match pair {
+        [(_, one), (_, other)] => one != other && one.is_ascii_alphanumeric() && other.is_ascii_alphanumeric(),
+        _ => false,
+    };
+    if let Some([(at, one), (_, other)]) = letters.windows(2).rfind(is_pair) {
+        return Some(format!("{}{other}{one}{}", text.get(..*at)?, text.get(at + 2..)?));
+    }
+    let (at, last) = letters.iter().rfind(|(_, letter)| letter.is_ascii_alphanumeric())?;
+    Some(format!("{}{last}{}", text.get(..*at)?, text.get(*at..)?))
+}
+
+/// The last letter or digit, replaced by its neighbour.
+fn near_text(text: &str) -> Option<String> {
     let plain = text.find('\\').unwrap_or(text.len());
     let (at, letter) = text.get(..plain)?.char_indices().rfind(|(_, letter)| letter.is_ascii_alphanumeric())?;
     let next = match letter {

@@ -110,7 +110,8 @@ impl Shared {
                 return None;
             }
             let late = list.faults_until.is_some_and(|end| Instant::now() > end);
-            let may_begin = |one: &Experiment| !late || one.question != Question::Mutant;
+            let may_begin =
+                |one: &Experiment| !late || !matches!(one.question, Question::Mutant | Question::Expectation);
             if let Some(at) = list.wanted.iter().position(may_begin) {
                 let experiment = list.wanted.remove(at);
                 list.under_way.push(experiment.clone());

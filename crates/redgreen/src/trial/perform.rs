@@ -60,6 +60,8 @@ impl Conditions<'_> {
             | Question::Empty
             | Question::OldCode
             | Question::Impossible
+            | Question::Expectation
+            | Question::Reached
             | Question::Withheld => self.timeout,
             Question::Mutant | Question::Reworked => (self.usual * 2 + FAULT_GRACE).min(self.timeout),
             Question::Calls => self.usual * 2 + BUILD_WALL,

@@ -2,13 +2,15 @@
 
 use super::*;
 
+const WAY: Way = Way { pick: Pick::Last, letters: Letters::Near };
+
 /// The source with everything changed that can be.
 #[track_caller]
 fn check(path: &str, source: &str, expected: &str) {
     let language = Language::of_path(path);
     let items = items(language, path, source);
     let test = items.iter().find(|item| item.is_test).unwrap_or_else(|| panic!("no test: {source}"));
-    let changed = perturb(language, path, source, test, Pick::Last);
+    let changed = perturb(language, path, source, test, WAY);
     let text = changed.variants.first().map_or("nothing", |variant| variant.source.as_str());
     assert_eq!(text, expected, "{:?}", changed.left);
 }
@@ -185,7 +187,31 @@ fn one_variant_for_each_assertion_follows() {
     let source =
         "def test_a():\n    assert f(1) == 1\n    assert f(2) == 2\n    with pytest.raises(E):\n        f(0)\n";
     let items = items(Language::Python, "tests/test_a.py", source);
-    let changed = perturb(Language::Python, "tests/test_a.py", source, &items[0], Pick::Last);
+    let changed = perturb(Language::Python, "tests/test_a.py", source, &items[0], WAY);
     let edits: Vec<usize> = changed.variants.iter().map(|variant| variant.edits.len()).collect();
     assert_eq!((edits, changed.left), (vec![2, 1, 1], vec![4]));
+}
+
+/// The source with one assertion changed inside its own letters, counted from the last, and made to fail there.
+#[test]
+fn one_expectation_changes_inside_its_own_letters() {
+    const TEST: &str =
+        "def test_a():\n    assert f(1) == \"IV\"\n    assert f(2) == \"III\"\n    assert \"total: 7\" in g()\n";
+    let items = items(Language::Python, "test_a.py", TEST);
+    let tests: Vec<&Item> = items.iter().collect();
+    let way = Way { pick: Pick::Last, letters: Letters::Own };
+    for (back, changed, failing) in [
+        (0, Some("    assert \"totla: 7\" in g()"), Some("assert f(2) == \"III\"\n    assert False\n")),
+        (1, Some("    assert f(2) == \"IIII\""), Some("assert f(1) == \"IV\"\n    assert False\n")),
+        (2, Some("    assert f(1) == \"VI\""), Some("():\n    assert False\n")),
+        (3, None, None),
+    ] {
+        let text =
+            impossible(Language::Python, "test_a.py", TEST, &tests, Extent::One(back), way).map(|(text, _)| text);
+        let is_there = |line: &str| text.as_deref().is_some_and(|text| text.lines().any(|one| one == line));
+        assert!(changed.map_or(text.is_none(), is_there), "{back}: {text:?}");
+        let stopped = stopped(Language::Python, "test_a.py", TEST, &tests, back);
+        let is_stopped = |part: &str| stopped.as_deref().is_some_and(|text| text.contains(part));
+        assert!(failing.map_or(stopped.is_none(), is_stopped), "{back}: {stopped:?}");
+    }
 }

@@ -30,7 +30,7 @@ fn ask(path: &str, source: &str, other: &str) {
     let language = Language::of_path(path);
     for item in items(language, path, source) {
         assert!(source.get(item.span.clone()).is_some(), "{path}");
-        perturb(language, path, source, &item, Pick::Last);
+        perturb(language, path, source, &item, Way { pick: Pick::Last, letters: Letters::Own });
     }
     test_block_frozen(language, path, other, source);
     overlay_tests(language, path, other, source);
