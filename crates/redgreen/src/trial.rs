@@ -311,6 +311,7 @@ impl Budget {
             | Question::Withheld
             | Question::Recording
             | Question::Inert
+            | Question::Lenient
             | Question::Empty
             | Question::OldCode
             | Question::Impossible

@@ -1,11 +1,72 @@
-//! Do the tests fail when the code does nothing? A test that asks for something fails with a stand-in, and calls it.
-//! Needed for tests without an assertion, about nothing of the project, or that no code could ever load. Where RED could
+//! Do the tests fail when the code does nothing? A test that asks for something fails with every stand-in, and calls it.
+//! Needed for tests without an assertion, that take anything for an answer or wait for any exception, that are about
+//! nothing of the project, or that no code could ever load. Where RED could
 //! not be built, because nobody had written the signatures yet, GREEN is asked.
 
-use super::{Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, waiting};
+use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, waiting};
 use crate::report::{LoadError, LoadErrorKind, Report, Status, Test};
-use crate::syntax::{self, INERT_VALUE, Language};
+use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
+
+const RAISES: &str = "the new tests, with code that only raises";
+
+/// The new tests with each of the stand-ins: one whose values equal nothing, one that only raises, and one that counts as
+/// true while no expectation can be met.
+pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment> {
+    let (stand_ins, what) = stand_in::stand_ins(material, files);
+    if stand_ins.is_empty() {
+        return Vec::new();
+    }
+    let with = |value: &str| vec![(INERT_VALUE, value.to_owned())];
+    let control = Experiment {
+        question: Question::Inert,
+        tree: Tree::Head,
+        edits: stand_ins,
+        way: Way::Tests(selection(files, material.targets)),
+        removed: Vec::new(),
+        time: 0,
+        variables: Vec::new(),
+        about: files.iter().flat_map(|file| tests_of(material, file)).collect(),
+        what: what.to_owned(),
+        otherwise: None,
+    };
+    // Only a test that passes with both values that do nothing asks for nothing.
+    let other = Experiment { variables: with("other"), ..control.clone() };
+    let mut all = vec![Experiment { otherwise: Some(Box::new(other)), ..control.clone() }];
+    all.extend(lenient(material, files, &control).map(|lenient| Experiment { variables: with("true"), ..lenient }));
+    // Where the code is there already, a test that waits for any exception asks for one that nobody raises yet.
+    let is_missing = |error: &LoadError| error.kind == LoadErrorKind::MissingSymbol;
+    if material.after.load_errors.iter().any(is_missing) {
+        all.push(Experiment { variables: with("raise"), what: RAISES.to_owned(), ..control });
+    }
+    all
+}
+
+/// The stand-ins of `control`, and new tests whose expectations cannot be met.
+fn lenient(material: &Material<'_>, files: &[String], control: &Experiment) -> Option<Experiment> {
+    let (mut edits, mut about) = (control.edits.clone(), Vec::new());
+    for file in files.iter().filter(|file| !edits.iter().any(|(path, _)| path == *file)).collect::<Vec<_>>() {
+        let Some(source) = (material.now)(file) else { continue };
+        let language = Language::of_path(file);
+        let items = syntax::items(language, file, &source);
+        let is_new = |item: &&Item| control.about.iter().any(|about| about.file == *file && about.item == item.name);
+        let new: Vec<&Item> = items.iter().filter(is_new).collect();
+        let way = syntax::Way { pick: Pick::Last, letters: Letters::Near };
+        if let Some((text, names)) = syntax::impossible(language, file, &source, &new, Extent::Everything, way) {
+            edits.push((file.clone(), text));
+            about.extend(names.into_iter().map(|item| About { file: file.clone(), item }));
+        }
+    }
+    // A test that nothing could be changed in may ask for something in another way.
+    let what = "the new tests with expectations that cannot be met, and code that does nothing".to_owned();
+    (about.len() == control.about.len() && !about.is_empty()).then(|| Experiment {
+        question: Question::Lenient,
+        edits,
+        about,
+        what,
+        ..control.clone()
+    })
+}
 
 /// What RED could not be asked, because nobody had written the signatures yet.
 pub(super) fn emptied(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
@@ -88,8 +149,21 @@ impl Experiment {
         if new.iter().any(|test| asking(&test)) {
             return Answer::Right;
         }
-        let sentence = format!("{} passes with code that does nothing", first.id);
+        let does = if self.what == RAISES { "only raises" } else { "does nothing" };
+        let sentence = format!("{} passes with code that {does}", first.id);
         Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
+    }
+
+    pub(super) fn lenient(&self, report: &Report) -> Answer {
+        let new: Vec<&Test> = report.tests.iter().filter(|test| self.is_about(test)).collect();
+        match new.first() {
+            Some(first) if new.iter().all(|test| test.status == Status::Passed) => {
+                let sentence = format!("{} passes whatever it expects", first.id);
+                Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
+            }
+            Some(_) => Answer::Right,
+            None => Answer::Unknown(self.what.clone()),
+        }
     }
 
     /// Whether a test looks at something imported without calling it: a constant is as good as a function.

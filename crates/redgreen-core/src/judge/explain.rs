@@ -33,6 +33,7 @@ fn asked(question: Question) -> &'static str {
         Question::Again => "Is it the same once more?",
         Question::Recording => "Do the tests fail for more than a snapshot that nobody has recorded yet?",
         Question::Inert => "Do the new tests call what they test, and fail when it does nothing?",
+        Question::Lenient => "Do the tests fail when their expectations cannot be met, with code that does nothing?",
         Question::Empty => "Do the tests fail when the new code does nothing?",
         Question::OldCode => "Do the tests still fail on the code before?",
         Question::Impossible => "Do tests fail whose expectations cannot be met?",

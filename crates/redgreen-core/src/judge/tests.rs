@@ -117,6 +117,23 @@ fn check(row: &Row, asked: &[&str], verdict: &str) {
 }
 
 #[test]
+fn a_test_that_passes_whatever_it_expects_asks_for_nothing() {
+    let row = Row {
+        phase: JudgedPhase::Red,
+        before: Some(""),
+        targets: &[],
+        facts: Vec::new(),
+        shows: &[
+            ("Suite@head", "-tests/test_roman.py::test_four"),
+            ("Again@head", "-tests/test_roman.py::test_four"),
+            ("Inert@head", "-tests/test_roman.py::test_four"),
+            ("Lenient@head", "+tests/test_roman.py::test_four"),
+        ],
+    };
+    check(&row, &["Suite@head", "Again@head", "Inert@head", "Lenient@head"], "Refused red.no_assertion");
+}
+
+#[test]
 fn a_red_is_repeated_and_tried_with_code_that_does_nothing() {
     let row = Row {
         phase: JudgedPhase::Red,
@@ -129,7 +146,7 @@ fn a_red_is_repeated_and_tried_with_code_that_does_nothing() {
             ("Inert@head", "-tests/test_roman.py::test_four"),
         ],
     };
-    check(&row, &["Suite@head", "Again@head", "Inert@head"], "Accepted red.assertion");
+    check(&row, &["Suite@head", "Again@head", "Inert@head", "Lenient@head"], "Accepted red.assertion");
 }
 
 #[test]

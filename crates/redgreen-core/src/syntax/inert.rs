@@ -10,7 +10,8 @@ use super::tree::{Node, Tree};
 
 /// The environment variable that names the file to which each call adds a line.
 pub const INERT_LOG: &str = "REDGREEN_INERT_LOG";
-/// The environment variable that, set to `other`, asks for the second value: falsy for scripts, `true` for Rust.
+/// The environment variable that asks for another stand-in. `other`: the second value, falsy for scripts, `true` for Rust.
+/// `true`: one that counts as true in Python, as it does in scripts. `raise`: every call ends with an exception.
 pub const INERT_VALUE: &str = "REDGREEN_INERT_VALUE";
 
 const PYTHON: &str = include_str!("inert/stub.py");

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::assertion::{Assertion, Claim, assertions};
+use super::assertion::{Assertion, Claim, assertions, comparison};
 use super::call::Part;
 use super::doctest::{doc_tests, masked};
 use super::expectation::written;
@@ -232,6 +232,9 @@ fn edits_of<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -
 
 /// The expected value, changed; `None` when it is computed.
 fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -> Option<Vec<Edit>> {
+    if let Claim::Truth { condition, negated: false } = &assertion.claim {
+        return compared_inside(condition, way);
+    }
     if !assertion.is_exact() {
         return None;
     }
@@ -260,6 +263,21 @@ fn is_membership(assertion: &Assertion<'_>) -> bool {
     let Claim::Equal { left, right, .. } = &assertion.claim else { return false };
     let (start, end) = (left.span().end, right.span().start);
     assertion.node.tree().source.get(start..end).is_some_and(|between| between.trim() == "in")
+}
+
+/// `got == "IV" or got`: the values that are written out in a condition of several parts, each of which is compared.
+fn compared_inside(condition: &Part<'_>, way: Way) -> Option<Vec<Edit>> {
+    let mut edits = Vec::new();
+    for node in condition.subtree() {
+        let Some((left, true, right)) = comparison(&Part::of(node)) else { continue };
+        let value = match (is_pure(&left), is_pure(&right)) {
+            (true, false) => left,
+            (false, true) => right,
+            (true, true) | (false, false) => continue,
+        };
+        edits.extend(other_value(&value, way));
+    }
+    (!edits.is_empty()).then_some(edits)
 }
 
 /// `"total: 7" in text`: with another text it must not hold. One letter may well be found elsewhere.

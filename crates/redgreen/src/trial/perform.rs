@@ -57,6 +57,7 @@ impl Conditions<'_> {
             | Question::Again
             | Question::Recording
             | Question::Inert
+            | Question::Lenient
             | Question::Empty
             | Question::OldCode
             | Question::Impossible

@@ -1,5 +1,6 @@
 // A stand-in in which every name exists, does nothing, and says that it was called.
 const redgreenOther = process.env.REDGREEN_INERT_VALUE === "other";
+const redgreenRaises = process.env.REDGREEN_INERT_VALUE === "raise";
 
 function redgreenRecord(name) {
   const path = process.env.REDGREEN_INERT_LOG;
@@ -12,6 +13,7 @@ function redgreenInert(name) {
   return new Proxy(function () {}, {
     apply() {
       redgreenRecord(name);
+      if (redgreenRaises) throw new Error("inert");
       // Falsy, and equal to itself: who compares a value with itself asks for nothing.
       return redgreenOther ? 0 : redgreenInert(name + "()");
     },

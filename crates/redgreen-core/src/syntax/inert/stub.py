@@ -3,6 +3,11 @@
 import os as _os
 
 NAMES = []
+_VALUE = _os.environ.get("REDGREEN_INERT_VALUE")
+
+
+class _Raised(Exception):
+    pass
 
 
 def _record(name):
@@ -23,6 +28,8 @@ class _Inert:
 
     def __call__(self, *args, **kwargs):
         _record(self._redgreen_name)
+        if _VALUE == "raise":
+            raise _Raised("inert")
         return _Inert(self._redgreen_name + "()")
 
     def __getattr__(self, name):
@@ -40,6 +47,8 @@ class _Inert:
     __hash__ = object.__hash__
 
     def __bool__(self):
+        if _VALUE == "true":
+            return True
         raise TypeError("an inert value is neither true nor false")
 
     def __repr__(self):
