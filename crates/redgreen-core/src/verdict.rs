@@ -42,6 +42,20 @@ pub struct Made {
     /// What was run; empty where a program of redgreen's own made calls.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
+    /// What to type to see it again, where that was asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub again: String,
+}
+
+impl Made {
+    /// In a few lines, for a person.
+    pub fn told(&self, number: usize) -> String {
+        let mut text = format!("{number}. {}\n   {}: {}", self.question, self.what, self.saw);
+        if !self.again.is_empty() {
+            text.push_str(&format!("\n   {}", self.again));
+        }
+        text
+    }
 }
 
 /// The kill rate: faults put into the changed lines, each for one run of the tests.

@@ -6,6 +6,7 @@ mod builds;
 mod change;
 mod court;
 mod environment;
+mod explain;
 mod made;
 mod memory;
 mod only_there;
@@ -110,6 +111,8 @@ pub struct Charge<'a> {
     pub brief: &'a str,
     pub withheld: Withheld<'a>,
     pub timeout: Duration,
+    /// Whether each experiment is to be told with the tree that it was made on.
+    pub explain: bool,
 }
 
 /// What came of it.
@@ -227,7 +230,7 @@ impl<'a> Court<'a> {
         }
         let mut ahead = None;
         let mut budget = Budget::default();
-        let ruling = loop {
+        let mut ruling = loop {
             let (now, likely) = match judge::next(&case) {
                 Step::Done(ruling) => break *ruling,
                 Step::Run { now, ahead } => (*now, ahead),
@@ -259,6 +262,9 @@ impl<'a> Court<'a> {
             judge::apply(&mut case, now, observation);
         };
         drop(ahead);
+        if charge.explain {
+            explain::add_trees(git, &conditions, &case.seen, &mut ruling.verdict.experiments)?;
+        }
         Ok(self.tried(ruling, change))
     }
 

@@ -15,8 +15,8 @@ pub use now::Now;
 pub use progress::{moment, notice_line};
 pub(crate) use screen::{Style, paint};
 pub use words::{
-    POLICY, block, brief, clip, cost, count, date, next_line, only_there, outcome, patch, reachable, readable,
-    sentence, size, spent_so_far, title,
+    POLICY, block, brief, clip, cost, count, date, experiments, next_line, only_there, outcome, patch, reachable,
+    readable, sentence, size, spent_so_far, title,
 };
 
 use crate::failure::Failure;

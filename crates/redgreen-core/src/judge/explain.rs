@@ -23,6 +23,7 @@ fn made(seen: &Seen) -> Made {
         laid: laid(experiment),
         saw: saw(observation),
         command,
+        again: String::new(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::view;
 #[command(after_help = "Examples:\n  \
                         redgreen judge red --base main --head HEAD\n  \
                         redgreen judge green --base HEAD~1 --head HEAD --json\n  \
+                        redgreen judge green --explain\n  \
                         redgreen judge refactor --head WORKTREE\n  \
                         redgreen judge green --examples ../withheld.toml\n\n\
                         Exit codes: 0 accepted, 1 refused, 3 undecided")]
@@ -44,6 +45,9 @@ pub(super) struct Args {
     /// Seconds that one run of the tests may take
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
+    /// Tell every experiment that led to the verdict, what was seen, and what to type to see it again
+    #[arg(long)]
+    explain: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -61,8 +65,8 @@ impl Args {
             PhaseName::Refactor => JudgedPhase::Refactor,
         };
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let Self { base, head, brief, task, examples, test_command, .. } = self;
-        let question = Question { phase, base, head, brief, task, examples, test_command, timeout };
+        let Self { base, head, brief, task, examples, test_command, explain, .. } = self;
+        let question = Question { phase, base, head, brief, task, examples, test_command, timeout, explain };
         let project = desk.trusted_project()?;
         let pulse = desk.pulse("judging");
         let judgement = judge::judge(&project, &question)?;
@@ -83,11 +87,13 @@ impl Args {
         let reasons: Vec<String> = judgement.reasons.iter().map(line).collect();
         let counts =
             format!("{}: {} passed, {} failed", judgement.ran, judgement.counts.passed, judgement.counts.failed);
+        let tried = if explain { view::experiments(&judgement.experiments) } else { String::new() };
         let rows = [
             ("why", reasons.join("\n")),
             ("ran", counts),
             ("fence", judgement.fence.clone()),
             ("note", judgement.notes.join("\n")),
+            ("tried", tried),
         ];
         let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let next = judgement.reasons.first().map_or("", |told| told.next);

@@ -37,6 +37,7 @@ impl Args {
             let reasons = view::clip(&last.verdict.sentences(), REASON_LINES_MAX);
             rows.push(("verdict", format!("{} {word}\n{reasons}", last.phase)));
             rows.push(("note", view::clip(&last.verdict.notes.join("\n"), NOTE_LINES_MAX)));
+            rows.push(("tried", view::experiments(&last.verdict.experiments)));
             rows.push(("ran", last.ran.clone().unwrap_or_default()));
             rows.push(("fault", side(last.side).to_owned()));
             rows.push(("asked", last.next_step.to_owned()));

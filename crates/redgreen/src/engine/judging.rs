@@ -115,6 +115,7 @@ impl Engine<'_> {
             brief: &self.words(),
             withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test(), tests: &unseen },
             timeout,
+            explain: false,
         };
         let before = charge.before.clone().unwrap_or_default();
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;

@@ -175,6 +175,7 @@ impl Engine<'_> {
             brief: &self.words(),
             withheld: Withheld::default(),
             timeout: Duration::from_millis(self.state.run.policy.green_timeout_ms),
+            explain: false,
         };
         let mut tried = trial::hold(self.ground(&worktree), &charge)?;
         // A merge with the branch the run is meant for brings what others did; that the tests pass is what counts.

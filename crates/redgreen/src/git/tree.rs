@@ -112,11 +112,21 @@ impl Git {
 
     /// The tree with these texts as files in it.
     pub fn with_files(&self, tree: &Oid, files: &[(&Path, &str)]) -> Result<Oid> {
+        self.with_changes(tree, files, &[])
+    }
+
+    /// The tree with these texts as files in it, and without some paths.
+    pub fn with_changes(&self, tree: &str, files: &[(&Path, &str)], removed: &[&Path]) -> Result<Oid> {
         let act = format!("add files to {tree}");
         let private = tempfile::tempdir().context("make a temporary folder")?;
         let index = || self.call_on(&self.root, &private.path().join("index"));
         index().args(["read-tree", tree]).wall(CHECKOUT_MAX).run(&act)?;
         let mut entries = Vec::new();
+        for path in removed {
+            entries.extend_from_slice(format!("0 {}\t", "0".repeat(tree.len())).as_bytes());
+            entries.extend_from_slice(path.as_os_str().as_bytes());
+            entries.push(0);
+        }
         for (path, text) in files {
             let blob = self.call(["hash-object", "-w", "--no-filters", "--stdin"]).stdin(*text).line(&act)?;
             entries.extend_from_slice(format!("100644 {blob}\t").as_bytes());

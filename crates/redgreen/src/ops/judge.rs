@@ -8,7 +8,7 @@ use redgreen_core::names::Oid;
 use redgreen_core::phase::JudgedPhase;
 use redgreen_core::policy::Policy;
 use redgreen_core::report::Counts;
-use redgreen_core::verdict::{Decision, Faults, Reason, Side};
+use redgreen_core::verdict::{Decision, Faults, Made, Reason, Side};
 use serde::Serialize;
 
 use super::examples;
@@ -39,6 +39,8 @@ pub struct Question {
     /// A file of withheld examples.
     pub examples: Option<PathBuf>,
     pub timeout: Option<Duration>,
+    /// Whether each experiment is told with what to type to see it again.
+    pub explain: bool,
 }
 
 /// The answer: the published JSON, version 1.
@@ -58,6 +60,8 @@ pub struct Judgement {
     /// GREEN: how many faults in the changed lines the tests noticed; absent where none was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
+    /// What was tried, in that order, and what was seen.
+    pub experiments: Vec<Made>,
     /// RED: the tests that have to pass at GREEN.
     pub targets: Vec<String>,
     pub ran: String,
@@ -177,6 +181,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         brief: brief.trim(),
         withheld: Withheld { examples: &withheld, due: true, tests: &[] },
         timeout,
+        explain: question.explain,
     };
     let tried = trial::hold(ground, &charge)?;
     let verdict = tried.verdict;
@@ -201,6 +206,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         reasons: verdict.reasons.iter().map(told).collect(),
         notes: note.into_iter().chain(verdict.notes).collect(),
         faults: verdict.faults,
+        experiments: verdict.experiments,
         targets: verdict.targets,
         ran: tried.report.command.clone(),
         output: if verdict.decision == Decision::Accepted { String::new() } else { tried.report.output_tail.clone() },

@@ -7,6 +7,7 @@ use redgreen_core::brief::headline;
 use redgreen_core::event::Outcome;
 use redgreen_core::policy::{Spent, dollars};
 use redgreen_core::report::room::{Help, OnlyThere};
+use redgreen_core::verdict::Made;
 
 use super::screen::{answer_columns, cut, talk_columns};
 use super::wrap::wrap;
@@ -106,6 +107,11 @@ pub fn block(rows: &[(&str, &str)], next: &str) -> String {
 /// A sentence of an answer that begins at a column; its further lines stand below the margin.
 pub fn sentence(text: &str, first: usize, margin: &str) -> String {
     wrap(text, first, margin, answer_columns())
+}
+
+/// Experiments in the order in which they were made.
+pub fn experiments(made: &[Made]) -> String {
+    made.iter().enumerate().map(|(at, one)| one.told(at + 1)).collect::<Vec<_>>().join("\n")
 }
 
 /// The first lines of a text, each of bearable length.

@@ -150,6 +150,12 @@ fn step(at: usize, step: &Step) -> String {
     for note in step.verdict.notes.iter().chain(&step.findings) {
         text.push_str(&format!("<p class=\"note\">{}</p>\n", escaped(note)));
     }
+    if !step.verdict.experiments.is_empty() {
+        text.push_str(&format!(
+            "<details><summary>what was tried</summary><pre>{}</pre></details>\n",
+            escaped(&view::experiments(&step.verdict.experiments))
+        ));
+    }
     if let Some(ran) = &step.ran {
         text.push_str(&format!("<p class=\"ran\">ran <code>{}</code></p>\n", escaped(ran)));
     }

@@ -268,3 +268,28 @@ fn running_in(folder: &str) -> bool {
         .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
         .any(|line| String::from_utf8_lossy(&line).contains(folder))
 }
+
+#[test]
+fn every_experiment_can_be_seen_again_by_hand() {
+    let story = green();
+    let said = story.redgreen("judge green --brief \"roman numerals\" --explain --json").exits(0);
+    let json = said.json();
+    let made = json["experiments"].as_array().unwrap();
+    let of = |question: &str| {
+        made.iter().filter(|one| one["question"].as_str().unwrap().contains(question)).collect::<Vec<_>>()
+    };
+    for (question, exit) in [("as it should be", 0), ("on the code before", 1), ("cannot be met", 1)] {
+        let found = of(question);
+        let again = found.first().unwrap_or_else(|| panic!("{question}: {json:#}"))["again"].as_str().unwrap();
+        fs::remove_dir_all(story.root.join("again")).ok();
+        // What a person types, in a shell, from the repository.
+        let ended = story.command("sh").args(["-c", again]).output().unwrap();
+        assert_eq!(ended.status.code(), Some(exit), "{again}\n{ended:?}");
+    }
+    fs::remove_dir_all(story.root.join("again")).unwrap();
+    story
+        .redgreen("judge green --brief \"roman numerals\" --explain")
+        .says("1. Is every test as it should be?")
+        .says("git archive");
+    assert!(!story.redgreen("judge green --brief \"roman numerals\"").stdout.contains("git archive"));
+}
