@@ -15,6 +15,7 @@ mod impossible;
 pub mod inquiry;
 mod mutants;
 mod old_code;
+mod oracle;
 pub mod outside;
 pub mod recital;
 pub mod reworked;
@@ -92,6 +93,8 @@ pub enum Question {
     Empty,
     /// GREEN: do the tests still fail on the code before?
     OldCode,
+    /// GREEN: do the tests themselves read data that GREEN changed?
+    Oracle,
     /// GREEN: do tests fail whose expectations cannot be met, and one that always fails, beside one that always passes?
     Impossible,
     /// GREEN: does each expectation matter by itself?
@@ -129,6 +132,8 @@ pub struct Experiment {
 pub enum Way {
     /// The project's tests are run.
     Tests(Selection),
+    /// The same, and the log says which of the files were opened, one on each line.
+    Watched { selection: Selection, files: Vec<String> },
     /// A program of ours reads what to call and writes down what came of it; only data goes in and out.
     Driver { driver: Driver, question: String },
     /// The tests are run, and with them an example program is built, of the package in that folder. Then it is run alone,
@@ -285,6 +290,7 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
             "the tests of RED on the code before",
         ));
     }
+    controls.extend(oracle::oracle(material, &files));
     controls.extend(stub::emptied(material, &files));
     controls.extend(impossible::impossible(material, &files));
     controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
@@ -304,6 +310,7 @@ impl Experiment {
             Question::Inert => self.inert(material, report, calls),
             Question::Lenient => self.lenient(report),
             Question::Empty => stub::empty(material, report, calls),
+            Question::Oracle => oracle::weigh(report, calls),
             Question::OldCode => old_code::old_code(material, report),
             Question::Impossible | Question::Expectation => self.unmet(report),
             Question::Reached => self.reached(report),

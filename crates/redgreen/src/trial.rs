@@ -320,6 +320,7 @@ impl Budget {
             | Question::Lenient
             | Question::Empty
             | Question::OldCode
+            | Question::Oracle
             | Question::Impossible
             | Question::Reached => false,
         }

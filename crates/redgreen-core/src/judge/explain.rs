@@ -36,6 +36,7 @@ fn asked(question: Question) -> &'static str {
         Question::Inert => "Do the new tests call what they test, and fail when it does nothing?",
         Question::Lenient => "Do the tests fail when their expectations cannot be met, with code that does nothing?",
         Question::Empty => "Do the tests fail when the new code does nothing?",
+        Question::Oracle => "Do the tests themselves read data that was changed?",
         Question::OldCode => "Do the tests still fail on the code before?",
         Question::Impossible => "Do tests fail whose expectations cannot be met?",
         Question::Expectation => "Does each expectation matter by itself?",

@@ -13,7 +13,7 @@ use crate::git::Git;
 /// Writes the files of each run of tests as a tree, and notes what to type to see the run again.
 pub(super) fn add_trees(git: &Git, conditions: &Conditions<'_>, seen: &[Seen], made: &mut [Made]) -> Result<()> {
     for (seen, made) in seen.iter().zip(made) {
-        if !matches!(seen.experiment.way, Way::Tests(_)) || made.command.is_empty() {
+        if !matches!(seen.experiment.way, Way::Tests(_) | Way::Watched { .. }) || made.command.is_empty() {
             continue;
         }
         let tree = laid_out(git, conditions, &seen.experiment)?;

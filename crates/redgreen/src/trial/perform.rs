@@ -1,9 +1,9 @@
 //! Experiments, performed in the clean room. Nothing is ruled on here.
 
-use std::fs;
+use std::fs::{self, FileTimes};
 use std::io::ErrorKind;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use redgreen_core::experiment::{Driver, Experiment, Interpreter, Observation, Question, Tree, Way};
@@ -60,6 +60,7 @@ impl Conditions<'_> {
             | Question::Lenient
             | Question::Empty
             | Question::OldCode
+            | Question::Oracle
             | Question::Impossible
             | Question::Expectation
             | Question::Reached
@@ -70,6 +71,35 @@ impl Conditions<'_> {
     }
 }
 
+/// Files whose times say whether somebody read them. Nothing is seen where the file system does not keep them.
+struct Watch<'a> {
+    folder: &'a Path,
+    files: &'a [String],
+}
+
+impl<'a> Watch<'a> {
+    /// Makes each of them a file that was read last before it was written.
+    fn begin(folder: &'a Path, files: &'a [String]) -> Result<Self> {
+        for file in files {
+            let act = || format!("watch {file}");
+            match fs::File::options().write(true).open(folder.join(file)) {
+                Ok(opened) => opened.set_times(FileTimes::new().set_accessed(UNIX_EPOCH)).with_context(act)?,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error).with_context(act),
+            }
+        }
+        Ok(Self { folder, files })
+    }
+
+    fn opened(&self) -> Vec<String> {
+        let is_read = |file: &&String| {
+            let accessed = fs::metadata(self.folder.join(file)).and_then(|facts| facts.accessed());
+            accessed.is_ok_and(|at| at > UNIX_EPOCH)
+        };
+        self.files.iter().filter(is_read).cloned().collect()
+    }
+}
+
 impl Court<'_> {
     /// Lays the experiment's files over its tree, and does what it says.
     pub(super) fn perform(&mut self, conditions: &Conditions<'_>, experiment: &Experiment) -> Result<Observation> {
@@ -77,6 +107,13 @@ impl Court<'_> {
         self.timeout = conditions.timeout(experiment.question);
         match &experiment.way {
             Way::Tests(selection) => self.run_tests(experiment, selection),
+            Way::Watched { selection, files } => {
+                let folder = self.room.folder().to_owned();
+                let watch = Watch::begin(&folder, files)?;
+                let ran = self.run_tests(experiment, selection)?;
+                let report = ran.report().cloned().unwrap_or_default();
+                Ok(Observation::Ran { report: Box::new(report), log: watch.opened().join("\n") })
+            }
             Way::Driver { driver, question } => self.ask(*driver, question),
             Way::Program { selection, folder, apart } => {
                 let ran = self.build_program(experiment, selection)?;

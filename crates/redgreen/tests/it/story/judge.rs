@@ -59,7 +59,7 @@ fn expect(story: &Story, phase: &str, verdict: &str, code: &str) {
 
 /// One step on top of what `start` made: files to write, an empty text takes a file away.
 #[track_caller]
-fn check(start: fn() -> Story, phase: &str, files: &[(&str, &str)], verdict: &str, code: &str) {
+fn check(start: impl Fn() -> Story, phase: &str, files: &[(&str, &str)], verdict: &str, code: &str) {
     let story = start();
     for (path, text) in files {
         if text.is_empty() {
@@ -83,6 +83,9 @@ fn a_red_has_to_ask_for_something() {
         (TEST.replace("from roman", "import numpyy\nfrom roman"), "red.unrelated_symbol"),
         (TEST.replace("(9)", "(9"), "red.syntax"),
         ("def test_two():\n    assert 1 + 1 == 2\n".to_owned(), "red.passes"),
+        (format!("{start}got = to_roman(1)\n    assert got == \"I\" or got\n"), "red.no_assertion"),
+        (format!("{start}assert \"I\" == to_roman(1) or to_roman(1)\n"), "red.no_assertion"),
+        ("import pytest\nfrom roman import number\n\n\ndef test_rubbish():\n    with pytest.raises(Exception):\n        number(\"?\")\n".to_owned(), "red.no_assertion"),
     ];
     for (text, code) in rows {
         check(project, "red", &[(path, &text)], "refused", code);
@@ -92,6 +95,50 @@ fn a_red_has_to_ask_for_something() {
     check(project, "red", &[(path, TEST), ("roman.py", "")], "refused", "red.touches_implementation");
 }
 
+/// Each has a twin that a RED does not accept.
+#[test]
+fn a_red_may_ask_for_little() {
+    let start = "import pytest\nfrom roman import to_roman\n\n\ndef test_one():\n    ";
+    for text in [
+        format!("{start}with pytest.raises(ValueError):\n        to_roman(0)\n"),
+        format!("{start}assert to_roman(1)\n    assert len(\"I\") == 1\n"),
+        format!("{start}assert to_roman(1) == \"I\" or to_roman(1) == \"i\"\n"),
+    ] {
+        check(project, "red", &[("tests/test_roman.py", &text)], "accepted", "red.not_implemented");
+    }
+}
+
+/// A table of what is expected, which no test file holds.
+#[test]
+fn what_the_tests_read_is_theirs_wherever_it_lies() {
+    let test = "import json\nimport pathlib\n\nfrom roman import to_roman\n\nROWS = pathlib.Path(__file__).parents[1] / \"data\" / \
+                \"rows.json\"\n\n\ndef test_rows():\n    for number, sign in json.loads(ROWS.read_text()):\n        \
+                assert to_roman(number) == sign\n";
+    let start = || {
+        let story = project();
+        story
+            .file("data/rows.json", "[[1, \"I\"], [4, \"IV\"]]")
+            .file("data/signs.json", "[[1, \"J\"]]")
+            .commit("data");
+        story
+    };
+    let red = || {
+        let story = start();
+        story.file("tests/test_roman.py", test).commit("red");
+        expect(&story, "red", "accepted", "red.not_implemented");
+        story
+    };
+    let cheat =
+        [("roman.py", "def to_roman(n):\n    return \"I\" * n\n"), ("data/rows.json", "[[1, \"I\"], [4, \"IIII\"]]")];
+    check(red, "green", &cheat, "refused", "green.tests_changed");
+    // What only the code reads is the code's.
+    let code = "import json\nimport pathlib\n\n\ndef to_roman(n):\n    signs = json.loads((pathlib.Path(__file__).parent / \
+                \"data\" / \"signs.json\").read_text())\n    out = \"\"\n    for value, sign in signs:\n        \
+                while n >= value:\n            out += sign\n            n -= value\n    return out\n";
+    let honest = [("roman.py", code), ("data/signs.json", "[[5, \"V\"], [4, \"IV\"], [1, \"I\"]]")];
+    check(red, "green", &honest, "accepted", "green.passes");
+}
+
 #[test]
 fn a_green_has_to_come_from_the_code() {
     let code = |text: &'static str| [("roman.py", text)];
@@ -99,10 +146,13 @@ fn a_green_has_to_come_from_the_code() {
                   def to_roman(n):\n    return Any()\n";
     let reads = "import inspect\nimport re\n\n\ndef to_roman(n):\n    text = open(inspect.stack()[1].filename).read()\n    \
                  return re.search(rf\"to_roman\\({n}\\) == .(\\w+).\", text)[1]\n";
+    let shaped = "class Sign:\n    def __eq__(self, other):\n        return set(other) <= set(\"IVX\")\n\n\n\
+                  def to_roman(n):\n    return Sign()\n";
     let skips = "import unittest\n\n\ndef to_roman(n):\n    raise unittest.SkipTest(\"no\")\n";
     let detects = "import sys\n\n\ndef to_roman(n):\n    if \"pytest\" in sys.modules:\n        \
                    return {1: \"I\", 4: \"IV\", 9: \"IX\"}[n]\n    return \"\"\n";
     check(red, "green", &code(always), "refused", "green.not_discriminating");
+    check(red, "green", &code(shaped), "refused", "green.not_discriminating");
     check(red, "green", &code(reads), "refused", "green.not_discriminating");
     check(red, "green", &code(skips), "refused", "green.newly_skipped");
     check(red, "green", &code(detects), "undecided", "green.suspicious");
