@@ -17,6 +17,7 @@ mod mutants;
 mod old_code;
 pub mod outside;
 pub mod recital;
+pub mod replaced;
 pub mod reworked;
 mod scope;
 mod stand_in;

@@ -12,6 +12,7 @@ mod withheld;
 
 use crate::change::Change;
 use crate::experiment::examples::Example;
+use crate::experiment::replaced::is_unwritten;
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, suite};
 use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Status};
@@ -146,7 +147,11 @@ fn base(case: &Case<'_>) -> Asked<Base> {
     let older = case.report(&suite::on(Tree::Earlier))?;
     let known = failing(&older);
     targets.retain(|id| !known.contains(id));
-    Ok(Base { report: reports::carry(&older, &report), targets })
+    let mut carried = reports::carry(&older, &report);
+    // What RED removed is no matter of GREEN.
+    let material = case.material(&report, &targets);
+    carried.tests.retain(|test| report.test(&test.id).is_some() || !is_unwritten(&material, test));
+    Ok(Base { report: carried, targets })
 }
 
 /// The tests that fail in a report.
@@ -288,6 +293,9 @@ fn control(case: &Case<'_>, material: &Material<'_>, experiments: &[Experiment],
         let Some(experiment) = rest.first() else { break };
         let observation = case.observe_first(rest)?;
         if matches!(observation, Observation::Nothing) {
+            if experiment.question != Question::Mutant {
+                verdict.notes.push(format!("could not be tried: {}", experiment.what));
+            }
             continue;
         }
         let mut answer = experiment.weigh(material, observation);

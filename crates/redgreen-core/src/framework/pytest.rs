@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Injected, Invocation, Missing, Probe, Selection, Unable};
+use super::invoke::{Call, Injected, Invocation, Missing, Probe, Selection, Unable};
 use super::{Framework, How, Process, python};
 use crate::format::{bounded_head, bounded_tail, stream};
 use crate::report::{Exit, Flag, LoadError, Outcome, Report, Stage, Status, Test};
@@ -74,7 +74,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     };
     let mut invocation = python::invocation("python -m pytest", call, facts, PLUGIN);
     invocation.probes.push(Probe {
-        call: python.clone().args(["-c", "import pytest"]),
+        // With the same folders to import from: a project may be a part of pytest itself.
+        call: Call { env: invocation.call.env.clone(), ..python.clone().args(["-c", "import pytest"]) },
         missing: Missing {
             what: format!("{} cannot import pytest", python.words.join(" ")),
             evidence: String::new(),

@@ -1,12 +1,21 @@
 //! RED: a new test fails, for the want of what it asks for, and nothing else broke.
 
 use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate, undecided};
-use crate::experiment::{self, experiments};
+use crate::experiment::replaced::{self, Replaced};
+use crate::experiment::{self, Observation, Tree, experiments, suite};
 use crate::verdict::Decision;
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     let mut known = base.report.clone();
+    let mut replaced = Replaced::default();
+    if let Ok(Observation::Ran { report: after, .. }) = case.observe(&suite::on(Tree::Head)) {
+        replaced = replaced::replaced(&case.material(after, &[]), &known, after);
+        known.tests.retain(|test| !replaced.ids.contains(&test.id));
+    }
     let mut tried = try_candidate(case, base, &mut known, &[])?;
+    if tried.verdict.decision == Decision::Accepted {
+        tried.verdict.notes.extend(replaced.notes);
+    }
     if tried.verdict.decision == Decision::Accepted {
         let targets = tried.verdict.targets.clone();
         let material = case.material(&tried.after, &targets);

@@ -13,6 +13,7 @@ use redgreen_core::syntax::INERT_LOG;
 
 use super::Charge;
 use super::court::Court;
+use crate::failure::{self, Failure};
 use crate::process::{Limits, Output, Program};
 use crate::room::{Options, Request};
 use crate::sandbox::Network;
@@ -107,7 +108,12 @@ impl Court<'_> {
         fs::write(&log, "").context("make a list of calls")?;
         let mut variables = vec![(INERT_LOG.into(), log.clone().into())];
         variables.extend(experiment.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
-        let report = self.run(selection, &variables)?;
+        let report = match self.run(selection, &variables) {
+            // The tree itself can be tested; with these files over it the runner does not start. The project may be a
+            // part of its runner, as pluggy is, and then the experiment cannot be made.
+            Err(error) if !experiment.edits.is_empty() && is_unable(&error) => return Ok(Observation::Nothing),
+            ran => ran?,
+        };
         let calls = fs::read(&log).context("read the list of calls")?;
         Ok(Observation::Ran { report: Box::new(report), log: String::from_utf8_lossy(&calls).into_owned() })
     }
@@ -177,4 +183,9 @@ impl Court<'_> {
         }
         self.room.change_to(self.ground.git, name, &options)
     }
+}
+
+/// Whether a runner could not be started, which is told as a fault of the surroundings.
+fn is_unable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Failure>().is_some_and(|failure| failure.code == failure::Code::Environment)
 }
