@@ -15,7 +15,7 @@ use crate::experiment::examples::Example;
 use crate::experiment::replaced::is_unwritten;
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, suite};
 use crate::phase::JudgedPhase;
-use crate::report::{Outcome, Report, Status};
+use crate::report::{Outcome, Report, Status, volatile};
 use crate::syntax::Package;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 use crate::withheld::{TestFile, Unseen};
@@ -24,6 +24,8 @@ use reports::Evidence;
 
 /// How often a test that broke is tried again before it is blamed.
 const FLAKE_TRIES: usize = 5;
+/// A candidate may take so many times as long as the tree before it, whatever the limit: a slow suite is nobody's fault.
+pub const SLOWER_MAX: u32 = 3;
 
 /// A candidate, what is known of it, and what experiments have shown so far.
 pub struct Case<'a> {
@@ -109,7 +111,13 @@ pub fn next(case: &Case<'_>) -> Step {
 }
 
 /// The case with one more observation.
-pub fn apply(case: &mut Case<'_>, experiment: Experiment, observation: Observation) {
+pub fn apply(case: &mut Case<'_>, experiment: Experiment, mut observation: Observation) {
+    if let Observation::Ran { report, .. } = &mut observation {
+        let suites = case.seen.iter().filter(|seen| seen.experiment.question == Question::Suite);
+        for known in case.before.iter().chain(suites.filter_map(|seen| seen.observation.report())) {
+            volatile::align(known, report);
+        }
+    }
     case.seen.push(Seen { experiment, observation });
 }
 
@@ -214,6 +222,9 @@ fn try_candidate(case: &Case<'_>, base: &Base, known: &mut Report, ahead: &[Expe
     let targets = &base.targets;
     let experiments: Vec<Experiment> = std::iter::once(suite::on(Tree::Head)).chain(ahead.iter().cloned()).collect();
     let mut after = case.observe_first(&experiments)?.report().cloned().unwrap_or_default();
+    if after.outcome == Outcome::TimedOut && is_slow_today(case, &after)? {
+        after = case.report(&suite::repeated(Tree::Head, 1))?;
+    }
     let mut verdict = case.rule(known, &after, targets);
     if verdict.decision == Decision::Refused && excuse(case, &base.report, &mut after, targets)? {
         verdict = case.rule(known, &after, targets);
@@ -230,6 +241,16 @@ fn try_candidate(case: &Case<'_>, base: &Base, known: &mut Report, ahead: &[Expe
         verdict = case.rule(known, &after, targets);
     }
     Ok(Tried { after, verdict, unseen: Unseen::default() })
+}
+
+/// Whether the limit says more about the machine than about the candidate: what the tree before takes is remembered from
+/// a time when less was going on here.
+fn is_slow_today(case: &Case<'_>, after: &Report) -> Asked<bool> {
+    if case.before.is_none() {
+        return Ok(false);
+    }
+    let base = case.report(&suite::repeated(Tree::Base, 1))?;
+    Ok(base.outcome != Outcome::TimedOut && base.wall_ms.saturating_mul(SLOWER_MAX.into()) > after.wall_ms)
 }
 
 /// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.

@@ -163,17 +163,11 @@ impl TestFile {
 }
 
 /// For each new or changed test that fails, or does not load yet: the names of the project's code in it.
-fn asking(
-    files: &[TestFile],
-    code: &BTreeSet<String>,
-    before: &Report,
-    after: &Report,
-) -> Vec<BTreeSet<String>> {
+fn asking(files: &[TestFile], code: &BTreeSet<String>, before: &Report, after: &Report) -> Vec<BTreeSet<String>> {
     let mut all = Vec::new();
     for file in files {
-        let is_new = |item: &&Item| {
-            !file.old_items.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash)
-        };
+        let is_new =
+            |item: &&Item| !file.old_items.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
         let unloaded = after.load_errors.iter().any(|error| is_hit(error, &file.path));
         let fails = |item: &Item| {
             let about = file.about(item);
@@ -186,9 +180,7 @@ fn asking(
             file.old != file.new
                 && after.tests.iter().any(|test| test.status.is_failure() && passed(&test.id) && about.is(test))
         };
-        let items = file.new_items.iter().filter(|item| {
-            is_new(item) && (unloaded || fails(item)) || turned(item)
-        });
+        let items = file.new_items.iter().filter(|item| is_new(item) && (unloaded || fails(item)) || turned(item));
         let text = |item: &Item| file.new.get(item.span.clone()).unwrap_or_default().to_owned();
         all.extend(items.map(|item| words(&text(item), code)));
         // Tests whose names are made while they run.

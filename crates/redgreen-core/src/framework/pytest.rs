@@ -30,8 +30,9 @@ const PLUGIN: Injected =
     Injected { path: "plugins/redgreen_pytest.py", text: include_str!("../../reporters/redgreen_pytest.py") };
 
 const EXIT_INTERNAL_ERROR: i32 = 3;
-/// pytest's own exit code that says it never got to the tests.
-const DECIDES: &[(i32, Outcome)] = &[(4, Outcome::UsageError)];
+/// pytest's own exit codes that say it never got to the tests, or broke on the way: whatever it reported until then, the
+/// run is not one to go by.
+const DECIDES: &[(i32, Outcome)] = &[(EXIT_INTERNAL_ERROR, Outcome::Crashed), (4, Outcome::UsageError)];
 
 /// `Failed` is what `pytest.fail()` and `pytest.raises` raise.
 const ASSERTION: &[&str] = &["AssertionError", "Failed"];

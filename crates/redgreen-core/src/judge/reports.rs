@@ -653,7 +653,16 @@ fn denied_failures(before: &Report, after: &Report, code: Code) -> Option<Reason
 /// The run did not come to its end.
 fn unfinished(after: &Report, timed_out: Code, ended_early: Code) -> Option<Reason> {
     match after.outcome {
-        Outcome::TimedOut => Some(Reason::new(timed_out, format!("the suite did not end in time: {}", after.command))),
+        Outcome::TimedOut => {
+            let setting = if timed_out == Code::RedTimedOut { "timeout.red" } else { "timeout.green" };
+            let sentence = format!(
+                "the suite did not end within {} s: {}; a longer limit is `{setting}` in the settings, or `--timeout` of \
+                 `redgreen judge`",
+                after.wall_ms / 1000,
+                after.command
+            );
+            Some(Reason::new(timed_out, sentence))
+        }
         Outcome::Crashed => Some(crashed(ended_early, after)),
         Outcome::Passed
         | Outcome::Failed

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::experiment::{Driver, Experiment, Interpreter, Observation, Question, Tree, Way};
 use redgreen_core::framework::invoke::Selection;
+use redgreen_core::judge::SLOWER_MAX;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::syntax::INERT_LOG;
 
@@ -39,9 +40,6 @@ pub(super) struct Conditions<'a> {
     /// What the whole suite usually takes.
     pub(super) usual: Duration,
 }
-
-/// A candidate may take so many times as long as the tree before it, whatever the limit: a slow suite is nobody's fault.
-const SLOWER_MAX: u32 = 3;
 
 impl Conditions<'_> {
     /// What a run of the whole suite took is known.
