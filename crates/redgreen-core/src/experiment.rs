@@ -18,11 +18,13 @@ mod old_code;
 mod oracle;
 pub mod outside;
 pub mod recital;
+pub mod replaced;
 pub mod reworked;
 mod scope;
 mod stand_in;
 mod stub;
 pub mod suite;
+pub mod surface;
 mod suspected;
 mod waiting;
 mod wrong_reason;
@@ -366,6 +368,17 @@ fn target_files(material: &Material<'_>) -> Vec<String> {
     }
     files.truncate(FILES_MAX);
     files
+}
+
+/// The tests that the candidate added or changed; a file of a benchmark without one stands for itself.
+pub fn new_tests(material: &Material<'_>) -> Vec<About> {
+    let files = changed_test_files(material).into_iter();
+    let tests = files.flat_map(|file| {
+        let tests = tests_of(material, &file);
+        let is_bench = file.ends_with(".rs") && file.split('/').any(|folder| folder == "benches");
+        if tests.is_empty() && is_bench { vec![About { item: "the benchmark".to_owned(), file }] } else { tests }
+    });
+    tests.collect()
 }
 
 fn tests_of(material: &Material<'_>, file: &str) -> Vec<About> {

@@ -12,9 +12,10 @@ mod withheld;
 
 use crate::change::Change;
 use crate::experiment::examples::Example;
+use crate::experiment::replaced::is_unwritten;
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, suite};
 use crate::phase::JudgedPhase;
-use crate::report::{Outcome, Report, Status};
+use crate::report::{Outcome, Report, Status, volatile};
 use crate::syntax::Package;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 use crate::withheld::{TestFile, Unseen};
@@ -23,6 +24,8 @@ use reports::Evidence;
 
 /// How often a test that broke is tried again before it is blamed.
 const FLAKE_TRIES: usize = 5;
+/// A candidate may take so many times as long as the tree before it, whatever the limit: a slow suite is nobody's fault.
+pub const SLOWER_MAX: u32 = 3;
 
 /// A candidate, what is known of it, and what experiments have shown so far.
 pub struct Case<'a> {
@@ -108,7 +111,13 @@ pub fn next(case: &Case<'_>) -> Step {
 }
 
 /// The case with one more observation.
-pub fn apply(case: &mut Case<'_>, experiment: Experiment, observation: Observation) {
+pub fn apply(case: &mut Case<'_>, experiment: Experiment, mut observation: Observation) {
+    if let Observation::Ran { report, .. } = &mut observation {
+        let suites = case.seen.iter().filter(|seen| seen.experiment.question == Question::Suite);
+        for known in case.before.iter().chain(suites.filter_map(|seen| seen.observation.report())) {
+            volatile::align(known, report);
+        }
+    }
     case.seen.push(Seen { experiment, observation });
 }
 
@@ -146,7 +155,11 @@ fn base(case: &Case<'_>) -> Asked<Base> {
     let older = case.report(&suite::on(Tree::Earlier))?;
     let known = failing(&older);
     targets.retain(|id| !known.contains(id));
-    Ok(Base { report: reports::carry(&older, &report), targets })
+    let mut carried = reports::carry(&older, &report);
+    // What RED removed is no matter of GREEN.
+    let material = case.material(&report, &targets);
+    carried.tests.retain(|test| report.test(&test.id).is_some() || !is_unwritten(&material, test));
+    Ok(Base { report: carried, targets })
 }
 
 /// The tests that fail in a report.
@@ -209,6 +222,9 @@ fn try_candidate(case: &Case<'_>, base: &Base, known: &mut Report, ahead: &[Expe
     let targets = &base.targets;
     let experiments: Vec<Experiment> = std::iter::once(suite::on(Tree::Head)).chain(ahead.iter().cloned()).collect();
     let mut after = case.observe_first(&experiments)?.report().cloned().unwrap_or_default();
+    if after.outcome == Outcome::TimedOut && is_slow_today(case, &after)? {
+        after = case.report(&suite::repeated(Tree::Head, 1))?;
+    }
     let mut verdict = case.rule(known, &after, targets);
     if verdict.decision == Decision::Refused && excuse(case, &base.report, &mut after, targets)? {
         verdict = case.rule(known, &after, targets);
@@ -225,6 +241,16 @@ fn try_candidate(case: &Case<'_>, base: &Base, known: &mut Report, ahead: &[Expe
         verdict = case.rule(known, &after, targets);
     }
     Ok(Tried { after, verdict, unseen: Unseen::default() })
+}
+
+/// Whether the limit says more about the machine than about the candidate: what the tree before takes is remembered from
+/// a time when less was going on here.
+fn is_slow_today(case: &Case<'_>, after: &Report) -> Asked<bool> {
+    if case.before.is_none() {
+        return Ok(false);
+    }
+    let base = case.report(&suite::repeated(Tree::Base, 1))?;
+    Ok(base.outcome != Outcome::TimedOut && base.wall_ms.saturating_mul(SLOWER_MAX.into()) > after.wall_ms)
 }
 
 /// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.
@@ -288,6 +314,9 @@ fn control(case: &Case<'_>, material: &Material<'_>, experiments: &[Experiment],
         let Some(experiment) = rest.first() else { break };
         let observation = case.observe_first(rest)?;
         if matches!(observation, Observation::Nothing) {
+            if experiment.question != Question::Mutant {
+                verdict.notes.push(format!("could not be tried: {}", experiment.what));
+            }
             continue;
         }
         let mut answer = experiment.weigh(material, observation);

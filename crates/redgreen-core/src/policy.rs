@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::phase::Phase;
+
 /// A year: longer than any pause or turn.
 const TIME_MS_MAX: u64 = 365 * 24 * 3_600 * 1_000;
 
@@ -86,6 +88,14 @@ impl Policy {
             *time = (*time).min(TIME_MS_MAX);
         }
         self
+    }
+
+    /// What one run of all tests may take in a phase.
+    pub fn suite_timeout_ms(&self, phase: Phase) -> u64 {
+        match phase {
+            Phase::Plan | Phase::Red => self.red_timeout_ms,
+            Phase::Green | Phase::Refactor | Phase::Complete => self.green_timeout_ms,
+        }
     }
 
     /// The limits for a feature request: an implementing turn and as many retries as any other phase has.

@@ -7,6 +7,7 @@ pub mod decisive;
 pub mod places;
 pub mod redact;
 pub mod room;
+pub mod volatile;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;

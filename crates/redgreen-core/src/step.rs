@@ -143,11 +143,7 @@ fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
         }
         Stage::Judging { answer } => {
             let policy = &state.run.policy;
-            let timeout_ms = match phase {
-                Phase::Plan | Phase::Red => policy.red_timeout_ms,
-                Phase::Green | Phase::Refactor | Phase::Complete => policy.green_timeout_ms,
-            };
-            Step::Judge { phase, answer: answer.clone(), timeout_ms }
+            Step::Judge { phase, answer: answer.clone(), timeout_ms: policy.suite_timeout_ms(phase) }
         }
         Stage::Linting { .. } => Step::Lint,
         Stage::Restoring { tree, .. } => Step::Restore { tree: tree.clone(), why: "rolled-back" },

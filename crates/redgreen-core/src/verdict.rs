@@ -286,7 +286,7 @@ vocabulary! {
     RefactorTestsWeakened "refactor.tests_weakened" Code
         "the tests ask for less than before" "keep what the tests ask for, in whatever form";
     RefactorPublicRemoved "refactor.public_removed" Code
-        "public code is gone together with its tests" "a human says whether anybody uses it; who is not sure keeps both";
+        "public code is gone" "keep it, or let a human say whether anybody uses it";
     RefactorBehaviour "refactor.behaviour" Code
         "the code answers otherwise than before where no test looks" "keep what the code does, or begin with a test";
     RefactorNewFeature "refactor.new_feature" Code
@@ -299,7 +299,7 @@ vocabulary! {
     TaskCriteria "task.criteria" Code
         "a command that has to end well by the task's own criteria ends with an error" "make it end well";
     EnvironmentChanged "environment.changed" Code
-        "installed packages or tools are not what they were before the work, and no manifest says why"
+        "installed packages are not what they were before the work, and no manifest says why"
         "put the environment back, or declare the dependency";
     EnvironmentPlanted "environment.planted" Code
         "a new file takes the place of a part of the language or of the test runner" "give it another name";

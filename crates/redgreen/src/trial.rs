@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::coverage::Coverage;
-use redgreen_core::experiment::{Experiment, Observation, Question, Tree};
+use redgreen_core::experiment::{Experiment, Observation, Question, Tree, suite};
 use redgreen_core::framework::command::{self, Command};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::reports::{self, Evidence};
@@ -197,16 +197,20 @@ impl<'a> Court<'a> {
         let change = change(git, phase, charge.base, charge.head, &frameworks)?;
         let mut facts = change::configuration(git, phase, charge.base, charge.head, &change)?;
         facts.extend(environment::planted(git, &self.room.facts, charge.head, &change)?);
+        let mut other_tools = Vec::new();
         if let Some(before) = &charge.surroundings {
             facts.extend(environment::changed(before, &self.surroundings, &self.around.tools, &change));
+            other_tools = environment::other_tools(before, &self.surroundings);
         }
+        // What other tools showed of the base says nothing about the candidate: it is measured again.
+        let is_known = other_tools.is_empty();
         let reading = Reading::of(git, charge)?;
         let mut case = Case {
             phase: charge.phase,
             change: &change,
             facts,
-            before: charge.before.clone(),
-            targets: charge.targets.clone(),
+            before: charge.before.clone().filter(|_| is_known),
+            targets: charge.targets.clone().filter(|_| is_known),
             has_earlier: charge.earlier.is_some(),
             extra: change::extra_tests(phase, &change),
             withheld: charge.withheld,
@@ -251,7 +255,8 @@ impl<'a> Court<'a> {
                 None if budget.is_spent(&now) => Observation::Nothing,
                 None => self.perform(&conditions, &now)?,
             };
-            if let (Question::Suite, Some(report)) = (now.question, observation.report()) {
+            let is_suite = now.question == Question::Suite || now == suite::repeated(Tree::Base, now.time);
+            if let (true, Some(report)) = (is_suite, observation.report()) {
                 conditions.expect(report);
                 if now.tree == Tree::Head {
                     let end = budget.begin(conditions.usual);
@@ -265,6 +270,7 @@ impl<'a> Court<'a> {
         if charge.explain {
             explain::add_trees(git, &conditions, &case.seen, &mut ruling.verdict.experiments)?;
         }
+        ruling.verdict.notes.extend(other_tools);
         Ok(self.tried(ruling, change))
     }
 

@@ -47,7 +47,6 @@ const TABLES: &[(&str, &[&str])] = &[
             "profile.dev",
             "patch",
             "replace",
-            "lints",
         ],
     ),
 ];
@@ -144,6 +143,8 @@ mod tests {
             ("Cargo.toml", "[package]\nname = \"a\"\n", "[package]\nname = \"a\"\n[dependencies]\nb = \"1\"\n", 0),
             ("Cargo.toml", "[package]\nname = \"a\"\n", "[package]\nname = \"a\"\nautotests = false\n", 1),
             ("Cargo.toml", "", "[[test]]\nname = \"x\"\npath = \"y.rs\"\n", 1),
+            // A lint says what is warned of, and nothing of which tests run.
+            ("Cargo.toml", "", "[lints.rust]\nunsafe_code = \"forbid\"\n", 0),
             ("setup.cfg", "[metadata]\nname = a\n", "[metadata]\nname = b\n", 0),
             ("setup.cfg", "", "[tool:pytest]\naddopts = -x\n", 1),
             ("package.json", "{", "{\"jest\":{}}", 0),

@@ -27,30 +27,63 @@ pub(super) fn of(language: Language, path: &str, source: &str) -> Option<String>
              assert_eq!(1 + 1, 2);\n    }}\n}}\n"
         )),
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            let has = |word: &str| source.contains(word);
+            let has = |word: &str| stands(source, word);
             let test = if has("test(") { "test" } else { "it" };
             // In the file's own words: what was bent may be one of them.
             let own = ["equal", "strictEqual", "deepEqual", "deepStrictEqual"];
-            let own = own.iter().find(|name| has(&format!("assert.{name}(")));
-            let (fails, passes) = match own {
-                _ if has("expect(") => ("expect(1).toBe(2);".to_owned(), "expect(1).toBe(1);".to_owned()),
-                Some(name) => (format!("assert.{name}(1, 2);"), format!("assert.{name}(1, 1);")),
-                None => ("throw new Error(\"canary\");".to_owned(), String::new()),
+            let plain = own.iter().find(|name| has(&format!("assert.{name}(")));
+            // Node gives each test its own: `test("adds", (t) => { t.assert.equal(add(1, 2), 3) })`.
+            let given = own.iter().find(|name| source.contains(&format!(".assert.{name}(")));
+            let (given_to, fails, passes) = match (plain, given) {
+                _ if source.contains("({ expect") => {
+                    ("{ expect }", "expect(1).toBe(2);".into(), "expect(1).toBe(1);".into())
+                }
+                _ if has("expect(") => ("", "expect(1).toBe(2);".to_owned(), "expect(1).toBe(1);".to_owned()),
+                (Some(name), _) => ("", format!("assert.{name}(1, 2);"), format!("assert.{name}(1, 1);")),
+                (None, Some(name)) => ("t", format!("t.assert.{name}(1, 2);"), format!("t.assert.{name}(1, 1);")),
+                (None, None) => ("", "throw new Error(\"canary\");".to_owned(), String::new()),
             };
             let calm = match () {
-                () if has(".toThrow(") => "expect(() => {}).toThrow();",
+                () if source.contains(".toThrow(") => "expect(() => {}).toThrow();",
                 () if has("assert.throws(") => "assert.throws(() => {});",
                 () => "",
             };
             has(&format!("{test}(")).then(|| {
-                let mut text =
-                    format!("\n{test}(\"{NAME}\", () => {{ {fails} }});\n{test}(\"{SOUND}\", () => {{ {passes} }});\n");
+                let body = |name: &str, does: &str| format!("{test}(\"{name}\", ({given_to}) => {{ {does} }});\n");
+                let mut text = format!("\n{}{}", body(NAME, &fails), body(SOUND, &passes));
                 if !calm.is_empty() {
-                    text.push_str(&format!("{test}(\"{CALM}\", () => {{ {calm} }});\n"));
+                    text.push_str(&body(CALM, calm));
                 }
                 text
             })
         }
         Language::Go | Language::Java | Language::Other => None,
+    }
+}
+
+/// Whether a call stands in the source by itself: not as a method, nor as the end of a longer name.
+fn stands(source: &str, call: &str) -> bool {
+    source.match_indices(call).any(|(at, _)| {
+        let before = source.get(..at).and_then(|before| before.chars().next_back());
+        !before.is_some_and(|letter| letter.is_alphanumeric() || "_$.".contains(letter))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_canary_uses_only_what_its_file_has() {
+        for (source, has) in [
+            ("test('a', (t) => { t.assert.equal(f(), 1); });\n", "(t) => { t.assert.equal(1, 2); }"),
+            ("test('a', () => { assert.equal(f(), 1); });\n", "() => { assert.equal(1, 2); }"),
+            ("test('a', ({ expect }) => { expect(f()).toBe(1); });\n", "({ expect }) => { expect(1).toBe(2); }"),
+            ("it('a', () => { expect(f()).toBe(1); });\n", "it(\"test_redgreen_canary\", () => { expect(1).toBe(2); }"),
+            ("it('a', async () => { await t.expect(f()); });\n", "throw new Error"),
+        ] {
+            let canary = of(Language::JavaScript, "a.test.js", source).unwrap();
+            assert!(canary.contains(has), "{source}\n{canary}");
+        }
     }
 }

@@ -86,7 +86,7 @@ impl Reworked {
     }
 }
 
-fn weakness(weakness: &Weakness) -> &'static str {
+pub(super) fn weakness(weakness: &Weakness) -> &'static str {
     match weakness {
         Weakness::FewerAssertions => "has fewer assertions",
         Weakness::LessExact => "compares less exactly",

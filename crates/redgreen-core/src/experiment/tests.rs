@@ -2,6 +2,7 @@
 
 mod outside;
 mod reasons;
+mod replaced;
 
 use super::reworked::reworked;
 use super::*;

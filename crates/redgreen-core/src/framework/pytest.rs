@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Injected, Invocation, Missing, Probe, Selection, Unable};
+use super::invoke::{Call, Injected, Invocation, Missing, Probe, Selection, Unable};
 use super::{Framework, How, Process, python};
 use crate::format::{bounded_head, bounded_tail, stream};
 use crate::report::{Exit, Flag, LoadError, Outcome, Report, Stage, Status, Test};
@@ -30,8 +30,9 @@ const PLUGIN: Injected =
     Injected { path: "plugins/redgreen_pytest.py", text: include_str!("../../reporters/redgreen_pytest.py") };
 
 const EXIT_INTERNAL_ERROR: i32 = 3;
-/// pytest's own exit code that says it never got to the tests.
-const DECIDES: &[(i32, Outcome)] = &[(4, Outcome::UsageError)];
+/// pytest's own exit codes that say it never got to the tests, or broke on the way: whatever it reported until then, the
+/// run is not one to go by.
+const DECIDES: &[(i32, Outcome)] = &[(EXIT_INTERNAL_ERROR, Outcome::Crashed), (4, Outcome::UsageError)];
 
 /// `Failed` is what `pytest.fail()` and `pytest.raises` raise.
 const ASSERTION: &[&str] = &["AssertionError", "Failed"];
@@ -74,7 +75,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     };
     let mut invocation = python::invocation("python -m pytest", call, facts, PLUGIN);
     invocation.probes.push(Probe {
-        call: python.clone().args(["-c", "import pytest"]),
+        // With the same folders to import from: a project may be a part of pytest itself.
+        call: Call { env: invocation.call.env.clone(), ..python.clone().args(["-c", "import pytest"]) },
         missing: Missing {
             what: format!("{} cannot import pytest", python.words.join(" ")),
             evidence: String::new(),

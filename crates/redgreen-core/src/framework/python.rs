@@ -131,6 +131,8 @@ fn is_of_pytest(text: &str) -> bool {
 pub(super) fn is_test_file(path: &str) -> bool {
     let Some(stem) = file_name(path).strip_suffix(".py") else { return false };
     let in_tests = path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "test");
+    // Only at the root: further down it is a part of the library, as `numpy/testing` is.
+    let in_tests = in_tests || path.starts_with("testing/");
     stem.starts_with("test_") || stem.ends_with("_test") || stem == "conftest" || in_tests
 }
 

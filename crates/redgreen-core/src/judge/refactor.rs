@@ -2,6 +2,7 @@
 
 use super::{Asked, Base, Case, Ruling, Tried, and_refused, ruling, try_candidate, undecided};
 use crate::experiment::reworked::{Reworked, comparisons, is_silent, old_tests, reworked};
+use crate::experiment::surface::changed_surface;
 use crate::experiment::{self, Experiment, Material, Observation, Tree, behaviour, recital};
 use crate::report::{Outcome, Report};
 use crate::verdict::{Code, Decision, Reason, Verdict};
@@ -35,6 +36,10 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
 
 /// The tests notice what they noticed before, and the code answers as it did.
 fn compare(case: &Case<'_>, material: &Material<'_>, reworked: &Reworked, mut verdict: Verdict) -> Asked<Verdict> {
+    let facts = changed_surface(material);
+    if !facts.is_empty() {
+        return Ok(and_refused(verdict, facts));
+    }
     if reworked.is_proof_needed() {
         let reasons = notice_less(case, material, reworked, &mut verdict)?;
         if !reasons.is_empty() {

@@ -76,10 +76,24 @@ pub fn carry(before: &Report, after: &Report) -> Report {
     if after.outcome != Outcome::Passed {
         carried.outcome = before.outcome;
     }
+    // A run that came to its end hides nothing: what is not in it is gone, and was accepted so.
+    if is_whole(after) {
+        return carried;
+    }
     let seen: BTreeSet<&str> = after.tests.iter().map(|test| test.id.as_str()).collect();
     let hidden = before.tests.iter().filter(|test| !seen.contains(test.id.as_str())).cloned();
     carried.tests.extend(hidden);
     carried
+}
+
+/// Whether every test that is there has a result.
+fn is_whole(report: &Report) -> bool {
+    match report.outcome {
+        Outcome::Passed | Outcome::Failed | Outcome::Errored | Outcome::Skipped | Outcome::NoTests => {
+            report.load_errors.is_empty() && report.finished && !report.has(Flag::ResultMissing)
+        }
+        Outcome::DidNotCompile | Outcome::Crashed | Outcome::TimedOut | Outcome::UsageError => false,
+    }
 }
 
 /// The tests a phase is about: what RED found to fail, and at GREEN, where RED did not compile, what is new since.
@@ -639,7 +653,16 @@ fn denied_failures(before: &Report, after: &Report, code: Code) -> Option<Reason
 /// The run did not come to its end.
 fn unfinished(after: &Report, timed_out: Code, ended_early: Code) -> Option<Reason> {
     match after.outcome {
-        Outcome::TimedOut => Some(Reason::new(timed_out, format!("the suite did not end in time: {}", after.command))),
+        Outcome::TimedOut => {
+            let setting = if timed_out == Code::RedTimedOut { "timeout.red" } else { "timeout.green" };
+            let sentence = format!(
+                "the suite did not end within {} s: {}; a longer limit is `{setting}` in the settings, or `--timeout` of \
+                 `redgreen judge`",
+                after.wall_ms / 1000,
+                after.command
+            );
+            Some(Reason::new(timed_out, sentence))
+        }
         Outcome::Crashed => Some(crashed(ended_early, after)),
         Outcome::Passed
         | Outcome::Failed

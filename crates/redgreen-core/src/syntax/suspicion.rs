@@ -386,7 +386,8 @@ fn is_own_argument(node: Node<'_>) -> bool {
 fn is_written(node: Node<'_>) -> bool {
     let mut below = node;
     for above in node.ancestors() {
-        if matches!(below.field(), Some("left")) {
+        // A comparison has a left side as well, and writes nothing: `Object.is(a, b) === true`.
+        if matches!(below.field(), Some("left")) && above.kind().contains("assignment") {
             return true;
         }
         if call(above).is_some_and(|call| call.node.at() != below.at() && is_setter(&call)) {

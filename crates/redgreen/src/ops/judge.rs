@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Result;
 use redgreen_core::names::Oid;
 use redgreen_core::phase::JudgedPhase;
-use redgreen_core::policy::Policy;
 use redgreen_core::report::Counts;
 use redgreen_core::verdict::{Decision, Faults, Made, Reason, Side};
 use serde::Serialize;
@@ -169,7 +168,9 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         Some(earlier) => Some(git.tree_of(&earlier)?),
         None => None,
     };
-    let timeout = question.timeout.unwrap_or(Duration::from_millis(Policy::default().green_timeout_ms));
+    let policy = project.file.policy(&project.environment)?;
+    let timeout =
+        question.timeout.unwrap_or_else(|| Duration::from_millis(policy.suite_timeout_ms(question.phase.into())));
     let charge = Charge {
         phase: question.phase,
         base: &base_tree,

@@ -106,7 +106,10 @@ pub(super) fn compose(
             room.files.remove(path);
             room.dropped.push(Dropped { path: path.clone(), why });
         }
-        if shadows_runner(path) && is_new(path) {
+        if let Some(module) = runner_module(path)
+            && is_new(path)
+            && !base.is_some_and(|base| is_own(base, path, module))
+        {
             room.planted.push(path.clone());
         }
     }
@@ -168,16 +171,22 @@ fn is_installed_folder(name: &OsStr) -> bool {
     extension.is_some_and(|extension| INSTALLED_FOLDERS.contains(&extension))
 }
 
-/// A module or package of a runner's name, at the root or in `src`, where Python looks first.
-fn shadows_runner(path: &Path) -> bool {
+/// The module or package of a runner's name that a path is part of, at the root or in `src`, where Python looks first.
+fn runner_module(path: &Path) -> Option<&'static str> {
     let path = path.strip_prefix("src").unwrap_or(path);
-    let Some(first) = path.iter().next() else { return false };
+    let first = path.iter().next()?;
     let is_file = path.iter().count() == 1;
     let module = if is_file { Path::new(first).file_stem() } else { Some(first) };
     // A compiled module is `pytest.cpython-311-x86_64-linux-gnu.so`.
     let module = module.and_then(OsStr::to_str).unwrap_or_default().split('.').next().unwrap_or_default();
     let is_code = path.extension().is_some_and(|extension| ["py", "pyc", "so"].iter().any(|code| extension == *code));
-    is_code && RUNNER_MODULES.contains(&module)
+    RUNNER_MODULES.iter().copied().find(|name| is_code && *name == module)
+}
+
+/// Whether the project is that part of the runner: the tree before has the package as well. pluggy is developed so.
+fn is_own(base: &Manifest, path: &Path, module: &str) -> bool {
+    let root = if path.starts_with("src") { Path::new("src") } else { Path::new("") };
+    base.contains_key(&root.join(module).join("__init__.py"))
 }
 
 fn is_configuration(path: &Path) -> bool {
@@ -238,6 +247,21 @@ mod tests {
         }
         let known = files(&["pytest.py"]);
         assert!(compose(&known, Some(&known), &[], &[]).planted.is_empty());
+    }
+
+    #[test]
+    fn a_project_that_is_a_part_of_the_runner_may_change_itself() {
+        let base = files(&["src/pluggy/__init__.py=1", "src/pluggy/_hooks.py=1", "conftest.py"]);
+        for (path, planted) in [
+            ("src/pluggy/_hooks.py=2", false),
+            ("src/pluggy/_new.py=1", false),
+            ("pluggy/__init__.py=1", true),
+            ("src/pytest/__init__.py=1", true),
+            ("sitecustomize.py=1", true),
+        ] {
+            let room = compose(&files(&["src/pluggy/__init__.py=1", path]), Some(&base), &[], &[]);
+            assert_eq!(!room.planted.is_empty(), planted, "{path}");
+        }
     }
 
     #[test]

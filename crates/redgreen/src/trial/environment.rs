@@ -139,16 +139,19 @@ pub fn package_folders(git: &Git, checkout: &Path, tree: &str) -> Result<Vec<Pat
     Ok(places.filter(|place| checkout.join(place).is_dir() && !is_held(place)).collect())
 }
 
+/// Tools that are others than when the tree before was accepted, in words: somebody upgraded them, or works in another
+/// shell.
+pub(super) fn other_tools(before: &Seen, now: &Seen) -> Vec<String> {
+    let other = before.tools.iter().filter_map(|(name, (was, _))| {
+        let (is, _) = now.tools.get(name).filter(|(is, _)| is != was)?;
+        Some(format!("measured again: `{name}` was {}, and is {} now", was.display(), is.display()))
+    });
+    other.collect()
+}
+
 /// What is not as it was when the tree before was accepted.
 pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    for (name, known) in &before.tools {
-        if now.tools.get(name).is_some_and(|found| found.0 != known.0) {
-            let found = now.tools.get(name).map(|found| found.0.display().to_string()).unwrap_or_default();
-            let sentence = format!("`{name}` was {}, and is {found} now", known.0.display());
-            reasons.push(Reason::new(Code::EnvironmentChanged, sentence));
-        }
-    }
     let declared = change.paths.iter().any(|changed| changed.class == Class::Manifest);
     let changes = match before.checkout == now.checkout {
         true => before.packages.compared_with(&now.packages),

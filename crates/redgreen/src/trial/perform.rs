@@ -8,11 +8,13 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use redgreen_core::experiment::{Driver, Experiment, Interpreter, Observation, Question, Tree, Way};
 use redgreen_core::framework::invoke::Selection;
+use redgreen_core::judge::SLOWER_MAX;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::syntax::INERT_LOG;
 
 use super::Charge;
 use super::court::Court;
+use crate::failure::{self, Failure};
 use crate::process::{Limits, Output, Program};
 use crate::room::{Options, Request};
 use crate::sandbox::Network;
@@ -38,9 +40,6 @@ pub(super) struct Conditions<'a> {
     /// What the whole suite usually takes.
     pub(super) usual: Duration,
 }
-
-/// A candidate may take so many times as long as the tree before it, whatever the limit: a slow suite is nobody's fault.
-const SLOWER_MAX: u32 = 3;
 
 impl Conditions<'_> {
     /// What a run of the whole suite took is known.
@@ -147,7 +146,12 @@ impl Court<'_> {
         fs::write(&log, "").context("make a list of calls")?;
         let mut variables = vec![(INERT_LOG.into(), log.clone().into())];
         variables.extend(experiment.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
-        let report = self.run(selection, &variables)?;
+        let report = match self.run(selection, &variables) {
+            // The tree itself can be tested; with these files over it the runner does not start. The project may be a
+            // part of its runner, as pluggy is, and then the experiment cannot be made.
+            Err(error) if !experiment.edits.is_empty() && is_unable(&error) => return Ok(Observation::Nothing),
+            ran => ran?,
+        };
         let calls = fs::read(&log).context("read the list of calls")?;
         Ok(Observation::Ran { report: Box::new(report), log: String::from_utf8_lossy(&calls).into_owned() })
     }
@@ -217,4 +221,9 @@ impl Court<'_> {
         }
         self.room.change_to(self.ground.git, name, &options)
     }
+}
+
+/// Whether a runner could not be started, which is told as a fault of the surroundings.
+fn is_unable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Failure>().is_some_and(|failure| failure.code == failure::Code::Environment)
 }

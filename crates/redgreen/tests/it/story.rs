@@ -19,6 +19,7 @@ mod everyday;
 mod examples;
 mod fingerprint;
 mod frameworks;
+mod honest;
 mod human;
 mod injection;
 mod judge;

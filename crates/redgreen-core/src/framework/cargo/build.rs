@@ -175,7 +175,11 @@ struct Expansion {
 
 /// Reads the messages of `cargo build --message-format=json`; lines that are not messages are passed over.
 pub fn parse(stdout: &[u8], stderr: &str, exit: Exit) -> Build {
-    let mut build = Build { exit, words: bounded_tail(stderr), ..Build::default() };
+    // The clean room has no network; what is not downloaded yet has to be, by the user.
+    let wants_network = exit != Exit::Code(0) && stderr.lines().any(|line| line.contains("offline"));
+    let help =
+        if wants_network { "\nerror: a crate is not on this machine yet; download it with: cargo fetch" } else { "" };
+    let mut build = Build { exit, words: format!("{}{help}", bounded_tail(stderr)), ..Build::default() };
     for line in stdout.split(|&byte| byte == b'\n') {
         match serde_json::from_slice(line) {
             Ok(Line::CompilerArtifact { package_id, manifest_path, target, profile, executable: Some(executable) }) => {

@@ -1,0 +1,240 @@
+//! RED: which tests of before are gone because the new ones took their place?
+//!
+//! A brief that changes behaviour makes old tests obsolete: RED renames, rewrites and removes them. A test may go where a
+//! new or changed one that fails asks about the same code; all that went is told in the verdict. A RED that only removes
+//! tests has no such test, and one that removes tests of something else is sabotage.
+
+use std::collections::BTreeSet;
+
+use super::{About, Material, stand_in};
+use crate::change::{ChangedPath, Class, Kind};
+use crate::report::{LoadError, Report, Test};
+use crate::syntax::{self, Item, ItemChange, Language};
+
+/// Files of code whose names are looked at.
+const CODE_FILES_MAX: usize = 400;
+/// So many tests are named in the verdict; the rest is counted.
+const NAMED_MAX: usize = 20;
+
+/// What RED did to the tests that were there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replaced {
+    /// The ids of tests that are gone for a new one.
+    pub ids: Vec<String>,
+    /// For whoever reviews it.
+    pub notes: Vec<String>,
+}
+
+/// Compares the test files of before and now, knowing what the tests of both showed.
+pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> Replaced {
+    let files: Vec<TestFile> = changed(material).map(|changed| TestFile::read(material, changed)).collect();
+    let gone: Vec<&Test> =
+        before.tests.iter().filter(|test| !test.status.is_failure() && after.test(&test.id).is_none()).collect();
+    let mut replaced = Replaced::default();
+    if !gone.is_empty() && !files.is_empty() {
+        let code = code_names(material, &files);
+        let asking = asking(&files, &code, before, after);
+        let is_replaced = |test: &&&Test| files.iter().any(|file| file.replaces(test, &code, &asking, after, &files));
+        replaced.ids = gone.iter().filter(is_replaced).map(|test| test.id.clone()).collect();
+    }
+    let removed = replaced.ids.iter().take(NAMED_MAX).map(|id| format!("RED removes or replaces a test: {id}"));
+    replaced.notes.extend(removed);
+    let more = replaced.ids.len().saturating_sub(NAMED_MAX);
+    replaced.notes.extend((more > 0).then(|| format!("RED removes or replaces {more} more tests")));
+    replaced.notes.extend(files.iter().flat_map(TestFile::weakened).take(NAMED_MAX));
+    replaced
+}
+
+/// Whether a test is not written in the tree before any more, as far as its text tells.
+pub fn is_unwritten(material: &Material<'_>, test: &Test) -> bool {
+    let home = test.file.as_deref().filter(|file| Language::of_path(file) != Language::Other);
+    let Some(home) = home.or_else(|| test.id.split_once("::").map(|(home, _)| home)) else { return false };
+    if !material.paths.iter().any(|path| path == home) {
+        return home.contains('.') && (material.before)(home).is_none();
+    }
+    let Some(source) = (material.before)(home) else { return true };
+    let items = syntax::items(Language::of_path(home), home, &source);
+    let named = |item: &Item| About { file: home.to_owned(), item: item.name.clone() }.is(test);
+    items.iter().any(|item| item.is_test) && !items.iter().any(named)
+}
+
+fn changed<'m>(material: &'m Material<'_>) -> impl Iterator<Item = &'m ChangedPath> {
+    let tests = |changed: &&ChangedPath| matches!(changed.class, Class::Test | Class::Mixed | Class::MoreTests);
+    let known = |changed: &&ChangedPath| Language::of_path(&changed.path) != Language::Other;
+    material.change.paths.iter().filter(tests).filter(known).take(super::FILES_MAX)
+}
+
+/// A test file that changed, as it was and as it is.
+struct TestFile {
+    path: String,
+    kind: Kind,
+    old: String,
+    new: String,
+    old_items: Vec<Item>,
+    new_items: Vec<Item>,
+}
+
+impl TestFile {
+    fn read(material: &Material<'_>, changed: &ChangedPath) -> Self {
+        let language = Language::of_path(&changed.path);
+        let (old, new) = ((material.before)(&changed.path), (material.now)(&changed.path));
+        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+        let tests = |source: &str| {
+            let mut items = syntax::items(language, &changed.path, source);
+            items.retain(|item| item.is_test);
+            items
+        };
+        Self {
+            path: changed.path.clone(),
+            kind: changed.kind,
+            old_items: tests(&old),
+            new_items: tests(&new),
+            old,
+            new,
+        }
+    }
+
+    fn about(&self, item: &Item) -> About {
+        About { file: self.path.clone(), item: item.name.clone() }
+    }
+
+    fn holds(&self, test: &Test) -> bool {
+        test.file.as_deref() == Some(self.path.as_str())
+            || test.id.starts_with(&self.path)
+            || self.old_items.iter().any(|item| self.about(item).is(test))
+    }
+
+    /// Whether a test of before, which did not run now, is gone for one that asks about the same code.
+    fn replaces(
+        &self,
+        test: &Test,
+        code: &BTreeSet<String>,
+        asking: &[BTreeSet<String>],
+        after: &Report,
+        files: &[TestFile],
+    ) -> bool {
+        if self.kind == Kind::Added || !self.holds(test) {
+            return false;
+        }
+        let shares = |text: &str| {
+            let own = words(text, code);
+            asking.iter().any(|asked| !own.is_disjoint(asked))
+        };
+        let Some(item) = self.old_items.iter().find(|item| self.about(item).is(test)) else {
+            // Its name is made while the tests run; the file is all that is known of it.
+            return self.old != self.new && shares(&self.old);
+        };
+        let text = self.old.get(item.span.clone()).unwrap_or_default();
+        match self.new_items.iter().find(|now| now.name == item.name) {
+            None => files.iter().any(|file| file.has_twin(item)) || shares(text),
+            Some(now) if now.text_hash != item.text_hash => shares(text),
+            // A row of a table that stands elsewhere in the file: others of the same test ran.
+            Some(now) => after.tests.iter().any(|one| self.about(now).is(one)) && shares(text),
+        }
+    }
+
+    /// The same test under another name or in another file.
+    fn has_twin(&self, item: &Item) -> bool {
+        let same = |now: &&Item| now.body_hash == item.body_hash && now.kind == item.kind;
+        let known = |now: &Item| self.old_items.iter().any(|old| old.name == now.name);
+        self.new_items.iter().filter(same).any(|now| !known(now))
+    }
+
+    /// Tests that ask for less than before, by their text.
+    fn weakened(&self) -> Vec<String> {
+        if self.kind != Kind::Modified {
+            return Vec::new();
+        }
+        let changes = syntax::test_block_frozen(Language::of_path(&self.path), &self.path, &self.old, &self.new);
+        let weaker = changes.into_iter().filter_map(|change| match change {
+            ItemChange::Weakened { old, how, .. } if old.is_test => Some((old, how)),
+            ItemChange::Weakened { .. }
+            | ItemChange::Added(_)
+            | ItemChange::Removed(_)
+            | ItemChange::Renamed { .. }
+            | ItemChange::Changed { .. } => None,
+        });
+        let tell = |(old, how): (Item, Vec<syntax::Weakness>)| {
+            let words: Vec<&str> = how.iter().map(super::reworked::weakness).collect();
+            format!("RED weakens a test: {} of {} {}", old.name, self.path, words.join(", "))
+        };
+        weaker.map(tell).collect()
+    }
+}
+
+/// For each new or changed test that fails, or does not load yet: the names of the project's code in it.
+fn asking(files: &[TestFile], code: &BTreeSet<String>, before: &Report, after: &Report) -> Vec<BTreeSet<String>> {
+    let mut all = Vec::new();
+    for file in files {
+        let is_new =
+            |item: &&Item| !file.old_items.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
+        let unloaded = after.load_errors.iter().any(|error| is_hit(error, &file.path));
+        let fails = |item: &Item| {
+            let about = file.about(item);
+            after.tests.iter().any(|test| test.status.is_failure() && about.is(test))
+        };
+        // A helper or a table of the file may have changed instead of the test itself.
+        let turned = |item: &Item| {
+            let about = file.about(item);
+            let passed = |id: &str| before.test(id).is_none_or(|test| !test.status.is_failure());
+            file.old != file.new
+                && after.tests.iter().any(|test| test.status.is_failure() && passed(&test.id) && about.is(test))
+        };
+        let items = file.new_items.iter().filter(|item| is_new(item) && (unloaded || fails(item)) || turned(item));
+        let text = |item: &Item| file.new.get(item.span.clone()).unwrap_or_default().to_owned();
+        all.extend(items.map(|item| words(&text(item), code)));
+        // Tests whose names are made while they run.
+        let anonymous = after.tests.iter().any(|test| {
+            test.status.is_failure()
+                && before.test(&test.id).is_none()
+                && file.holds(test)
+                && !file.new_items.iter().any(|item| file.about(item).is(test))
+        });
+        if anonymous || unloaded && file.new_items.is_empty() {
+            all.push(words(&file.new, code));
+        }
+    }
+    all
+}
+
+/// Whether an error keeps the tests of a file from running. Go builds a package as a whole.
+fn is_hit(error: &LoadError, path: &str) -> bool {
+    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
+    error.file.as_deref().is_none_or(|file| file == path || path.ends_with(".go") && folder(file) == folder(path))
+}
+
+/// The words of a text that are names of the project's code.
+fn words(text: &str, code: &BTreeSet<String>) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    words.filter(|word| code.contains(*word)).map(str::to_owned).collect()
+}
+
+/// What the project's code defines, and what its tests import of it.
+fn code_names(material: &Material<'_>, files: &[TestFile]) -> BTreeSet<String> {
+    let languages: BTreeSet<String> = files.iter().map(|file| family(&file.path)).collect();
+    let is_code = |path: &&String| languages.contains(&family(path)) && !stand_in::is_test(material, path);
+    let mut names = BTreeSet::new();
+    for path in material.paths.iter().filter(is_code).take(CODE_FILES_MAX) {
+        let source = (material.before)(path).or_else(|| (material.now)(path)).unwrap_or_default();
+        names.extend(syntax::names(Language::of_path(path), path, &source).into_iter().map(|name| name.name));
+    }
+    let project = syntax::Project { paths: material.paths, packages: material.packages };
+    for file in files {
+        let language = Language::of_path(&file.path);
+        for source in [&file.old, &file.new] {
+            let own = syntax::imports(language, source).into_iter().filter(|import| {
+                let mut found = syntax::resolve(language, &file.path, import, project);
+                found.extend(stand_in::planned(language, &file.path, import, material));
+                found.iter().any(|path| !stand_in::is_test(material, path))
+            });
+            names.extend(own.flat_map(|import| import.names));
+        }
+    }
+    names
+}
+
+/// Languages that use each other's code.
+fn family(path: &str) -> String {
+    let language = Language::of_path(path);
+    if language.is_script() { "script".to_owned() } else { format!("{language:?}") }
+}

@@ -1,0 +1,84 @@
+//! Honest steps of real projects that text alone would refuse, each beside a step that only looks like it.
+
+use super::Story;
+
+const CODE: &str = "def total(items):\n    return sum(items)\n\n\ndef label(item):\n    return str(item)\n";
+const TESTS: &str = "from shop import label, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\n\
+                     def test_label():\n    assert label(1) == \"1\"\n";
+
+fn shop() -> Story {
+    let story = Story::new();
+    story.file("shop.py", CODE).file("tests/test_shop.py", TESTS).file("conftest.py", "").commit("base");
+    story
+}
+
+#[track_caller]
+fn judged(story: &Story, phase: &str, verdict: &str, code: &str) -> String {
+    let said = story.redgreen(&format!("judge {phase} --brief \"total adds tax\" --json"));
+    let json = said.json();
+    let codes: Vec<&str> = json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
+    assert!(json["verdict"] == verdict && codes.contains(&code), "wanted {verdict} {code}: {json:#}");
+    json["notes"].to_string()
+}
+
+/// `total` changes its meaning: the test of the old one goes, the next phase does not miss it, and the verdict tells.
+#[test]
+fn red_may_replace_a_test_that_the_brief_makes_obsolete() {
+    let story = shop();
+    let new = TESTS.replace(
+        "def test_total():\n    assert total([1, 2]) == 3",
+        "def test_total_with_tax():\n    assert total([100]) == 119",
+    );
+    story.file("tests/test_shop.py", &new).commit("red");
+    let notes = judged(&story, "red", "accepted", "red.assertion");
+    assert!(notes.contains("tests/test_shop.py::test_total"), "{notes}");
+    let code = CODE.replace("sum(items)", "sum(items) * 119 // 100");
+    story.file("shop.py", &code).commit("green");
+    judged(&story, "green", "accepted", "green.passes");
+}
+
+#[test]
+fn red_may_not_remove_a_test_of_something_else() {
+    let story = shop();
+    let new = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\n\
+               def test_tax():\n    assert total([100]) == 119\n";
+    story.file("tests/test_shop.py", new).commit("red");
+    judged(&story, "red", "refused", "red.tests_vanished");
+}
+
+/// Its id is another one in every run.
+#[test]
+fn a_test_whose_id_holds_an_address_is_the_same_test() {
+    let story = shop();
+    let old = "import pytest\n\n\nclass Box:\n    pass\n\n\n\
+               @pytest.mark.parametrize(\"box\", [Box()], ids=repr)\ndef test_box(box):\n    assert box\n";
+    story.file("tests/test_box.py", old).commit("a test with an address");
+    let more = format!("{TESTS}\n\ndef test_tax():\n    assert total([100]) == 119\n");
+    story.file("tests/test_shop.py", &more).commit("red");
+    judged(&story, "red", "accepted", "red.assertion");
+}
+
+#[test]
+fn an_internal_error_of_pytest_is_no_red() {
+    let story = shop();
+    story.file("tests/test_tax.py", "from shop import tax\n\n\ndef test_tax():\n    assert tax(100) == 19\n");
+    story
+        .file("tests/conftest.py", "def pytest_collection_modifyitems(items):\n    raise KeyError(\"x\")\n")
+        .commit("red");
+    let said = story.redgreen("judge red --brief tax --json");
+    assert_ne!(said.json()["verdict"], "accepted", "{:#}", said.json());
+}
+
+/// A package whose constant nobody tests.
+#[test]
+fn a_refactoring_keeps_constants_that_no_test_looks_at() {
+    for (limit, verdict, code) in [("1_000", "accepted", "refactor.kept"), ("10", "refused", "refactor.behaviour")] {
+        let story = Story::new();
+        let kit = "LIMIT = 1000\n\n\ndef clip(text):\n    return text[:80]\n";
+        let test = "from kit.text import clip\n\n\ndef test_clip():\n    assert clip(\"ab\") == \"ab\"\n";
+        story.file("kit/__init__.py", "").file("kit/text.py", kit).file("tests/test_clip.py", test);
+        story.file("conftest.py", "").commit("base");
+        story.file("kit/text.py", &kit.replace("LIMIT = 1000", &format!("LIMIT = {limit}"))).commit("refactor");
+        judged(&story, "refactor", verdict, code);
+    }
+}
