@@ -7,8 +7,8 @@
 mod about;
 mod again;
 mod asleep;
-pub mod behaviour;
 mod beside;
+pub mod calls;
 mod canary;
 pub mod examples;
 mod impossible;
@@ -310,6 +310,7 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
         }
     }
     controls.extend(asked);
+    controls.extend(calls::watches(material, Tree::Head).into_iter().map(|watch| watch.experiment));
     controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
     controls
 }
