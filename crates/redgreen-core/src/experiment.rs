@@ -7,8 +7,8 @@
 mod about;
 mod again;
 mod asleep;
-pub mod behaviour;
 mod beside;
+pub mod calls;
 mod canary;
 pub mod examples;
 mod impossible;
@@ -295,6 +295,7 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     controls.extend(oracle::oracle(material, &files));
     controls.extend(stub::emptied(material, &files));
     controls.extend(impossible::impossible(material, &files));
+    controls.extend(calls::watches(material, Tree::Head).into_iter().map(|watch| watch.experiment));
     controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
     controls
 }

@@ -3,6 +3,7 @@
 //! [`next`] reads as the order of the rules. A rule that needs an experiment asks the case for what it showed; where
 //! nobody has made it yet, that is the next step. Nothing here runs anything, and who runs it rules on nothing.
 
+mod calls;
 mod explain;
 mod green;
 mod red;

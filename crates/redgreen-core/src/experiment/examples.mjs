@@ -43,7 +43,7 @@ async function outcome({ module, function: name, args }) {
   return answer(loaded, name, args);
 }
 
-const { calls } = JSON.parse(readFileSync(0, "utf8"));
+const { examples: calls } = JSON.parse(readFileSync(0, "utf8"));
 // What the code prints is nobody's answer.
 process.stdout.write = () => true;
 for (const call of calls) {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::outside::RUNNERS;
+use super::calls::RUNNERS;
 use super::{Experiment, Interpreter, Material, Question, Tree, Way, target_files};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
@@ -79,14 +79,7 @@ pub struct Wrong {
 
 /// Those that an interpreter runs.
 const INTERPRETED: [(Driver, super::Driver); 2] = [
-    (
-        Driver::Python,
-        super::Driver {
-            interpreter: Interpreter::Python,
-            file: "examples.py",
-            source: concat!(include_str!("modules.py"), include_str!("examples.py")),
-        },
-    ),
+    (Driver::Python, super::calls::PYTHON),
     (
         Driver::Node,
         super::Driver {
@@ -235,7 +228,7 @@ fn calls_of(examples: &[Example], hidden: &[&str], is_own: impl Fn(&Example) -> 
             json!({ "index": index, "module": module, "function": function, "args": example.args })
         })
         .collect();
-    (!calls.is_empty()).then(|| json!({ "calls": calls, "hidden": hidden }).to_string())
+    (!calls.is_empty()).then(|| json!({ "examples": calls, "hidden": hidden, "path": [".", "src"] }).to_string())
 }
 
 /// A line of a driver: what came of one call.

@@ -24,8 +24,6 @@ const CONFIGURES_NOTHING: &[&str] =
     &["defineConfig", "defineProject", "defineWorkspace", "environment: \"node\"", "environment: 'node'"];
 const PREPARES_SCRIPTS: &[&str] =
     &["setupFiles", "globalSetup", "testEnvironment", "--import", "--require", "NODE_ENV=", "\"preset\""];
-/// Whoever uses the code has none of these, though they are installed where it is tested.
-pub const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
 
 /// The tests of the project: whoever uses the code has none of these either.
 pub fn unseen(material: &Material<'_>) -> Vec<String> {
@@ -46,8 +44,7 @@ pub fn asked(material: &Material<'_>) -> Vec<Outside> {
     let mut all = Vec::new();
     for file in target_files(material) {
         let language = Language::of_path(&file);
-        let Some(source) = (material.now)(&file).filter(|_| language == Language::Python || language.is_script())
-        else {
+        let Some(source) = (material.now)(&file).filter(|_| language.is_script()) else {
             continue;
         };
         if is_prepared(material, &file, &source) {

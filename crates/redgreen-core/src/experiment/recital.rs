@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use super::behaviour::Said;
 use super::beside::{Beside, is_marked};
 use super::{Experiment, Material, Question, Tree, Way, stand_in};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
+use crate::verdict::{Code, Reason};
 
 const SCRIPT: &str = include_str!("recital.mjs");
 const VALUES_MAX: usize = 60;
+const DIFFERENCES_MAX: usize = 3;
 /// Calls of one function, in a language where each is compiled.
 const COMPILED_MAX: usize = 80;
 const NAME: &str = "redgreen_recital";
@@ -55,10 +56,30 @@ pub fn recitals(material: &Material<'_>) -> Vec<Experiment> {
     told.collect()
 }
 
+/// What each call gave: `textkit/roman.py to_roman(4)` and its answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    pub answers: BTreeMap<String, String>,
+}
+
 /// What was written down: a call and its answer, as a line of JSON each.
 pub fn said(log: &str) -> Said {
     let pairs = log.lines().filter_map(|line| serde_json::from_str::<(String, String)>(line).ok());
     Said { answers: pairs.collect::<BTreeMap<_, _>>() }
+}
+
+/// Calls whose answers differ.
+pub fn differences(before: &Said, now: &Said) -> Vec<Reason> {
+    let differ = before.answers.iter().filter_map(|(call, was)| Some((call, was, now.answers.get(call)?)));
+    // What the function was never made for has no answer to keep.
+    let misuse = |answer: &str| matches!(answer, "raises TypeError" | "raises AttributeError");
+    let differ = differ.filter(|(_, was, is)| was != is && !misuse(was)).take(DIFFERENCES_MAX);
+    differ
+        .map(|(call, was, is)| {
+            let sentence = format!("{call} gave {was} before and gives {is} now");
+            Reason::new(Code::RefactorBehaviour, sentence)
+        })
+        .collect()
 }
 
 fn home(material: &Material<'_>, language: Language, path: &str) -> Option<Home> {

@@ -48,6 +48,7 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
         if let Some(reason) = answers_tests_only(case, material)? {
             return Ok(undecided(&verdict, vec![reason]));
         }
+        return super::calls::at_green(case, material, verdict);
     }
     Ok(verdict)
 }

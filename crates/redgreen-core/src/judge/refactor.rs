@@ -3,7 +3,7 @@
 use super::{Asked, Base, Case, Ruling, Tried, and_refused, ruling, try_candidate, undecided};
 use crate::experiment::reworked::{Reworked, comparisons, is_silent, old_tests, reworked};
 use crate::experiment::surface::changed_surface;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, behaviour, recital};
+use crate::experiment::{self, Experiment, Material, Observation, Tree, calls, recital};
 use crate::report::{Outcome, Report};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 use crate::withheld::Unseen;
@@ -20,12 +20,14 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     }
     let reworked = reworked(&case.material(&base.report, &base.targets));
     let mut known = reworked.without(&base.report);
-    let mut tried: Tried = try_candidate(case, base, &mut known, &[])?;
+    let watches = calls::watches(&case.material(&base.report, &base.targets), Tree::Base);
+    let ahead: Vec<Experiment> = watches.into_iter().map(|watch| watch.experiment).collect();
+    let mut tried: Tried = try_candidate(case, base, &mut known, &ahead)?;
     if tried.verdict.decision == Decision::Accepted {
         let material = case.material(&tried.after, &[]);
         super::withheld::try_examples(case, &material, &mut tried.verdict)?;
         if tried.verdict.decision == Decision::Accepted {
-            tried.verdict = compare(case, &material, &reworked, tried.verdict)?;
+            tried.verdict = compare(case, base, &material, &reworked, tried.verdict)?;
         }
         if tried.verdict.decision == Decision::Accepted {
             tried.unseen = super::withheld::at_green(case, &tried.after, &mut tried.verdict)?;
@@ -35,7 +37,13 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
 }
 
 /// The tests notice what they noticed before, and the code answers as it did.
-fn compare(case: &Case<'_>, material: &Material<'_>, reworked: &Reworked, mut verdict: Verdict) -> Asked<Verdict> {
+fn compare(
+    case: &Case<'_>,
+    base: &Base,
+    material: &Material<'_>,
+    reworked: &Reworked,
+    mut verdict: Verdict,
+) -> Asked<Verdict> {
     let facts = changed_surface(material);
     if !facts.is_empty() {
         return Ok(and_refused(verdict, facts));
@@ -55,6 +63,9 @@ fn compare(case: &Case<'_>, material: &Material<'_>, reworked: &Reworked, mut ve
     if reasons.is_empty() {
         reasons = answers_otherwise(case, material, &mut verdict)?;
     }
+    if reasons.is_empty() {
+        reasons = super::calls::at_refactor(case, material, &base.report, &mut verdict)?;
+    }
     if !reasons.is_empty() {
         return Ok(and_refused(verdict, reasons));
     }
@@ -64,14 +75,10 @@ fn compare(case: &Case<'_>, material: &Material<'_>, reworked: &Reworked, mut ve
 
 /// Calls that give another answer than on the tree before.
 fn answers_otherwise(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Vec<Reason>> {
-    type Read = fn(&str) -> behaviour::Said;
-    let mut pairs: Vec<(Experiment, Read)> = Vec::new();
-    pairs.extend(behaviour::ask(material).map(|ask| (ask.experiment(), behaviour::said as Read)));
-    pairs.extend(recital::recitals(material).into_iter().map(|one| (one, recital::said as Read)));
-    for (now, read) in pairs {
-        let before = read(case.observe(&Experiment { tree: Tree::Base, ..now.clone() })?.log());
-        let now = read(case.observe(&now)?.log());
-        let different = behaviour::differences(&before, &now);
+    for now in recital::recitals(material) {
+        let before = recital::said(case.observe(&Experiment { tree: Tree::Base, ..now.clone() })?.log());
+        let now = recital::said(case.observe(&now)?.log());
+        let different = recital::differences(&before, &now);
         if !different.is_empty() {
             return Ok(different);
         }

@@ -191,7 +191,7 @@ fn a_green_is_tried_on_the_old_code_and_with_expectations_that_cannot_be_met() {
             ("Mutant@head", "-tests/test_roman.py::test_four"),
         ],
     };
-    let asked = ["Suite@head", "OldCode@base", "Impossible@head", "Impossible@head", "Mutant@head", "Calls@head"];
+    let asked = ["Suite@head", "OldCode@base", "Impossible@head", "Impossible@head", "Calls@head", "Mutant@head"];
     check(&row, &asked, "Accepted green.passes");
 }
 
@@ -257,7 +257,20 @@ fn a_refactoring_calls_the_code_on_both_trees() {
         before: Some("+tests/test_roman.py::test_four"),
         targets: &[],
         facts: Vec::new(),
-        shows: &[("Suite@head", "+tests/test_roman.py::test_four")],
+        shows: &[("Suite@head", "+tests/test_roman.py::test_four"), ("Calls@base", "+tests/test_roman.py::test_four")],
     };
-    check(&row, &["Suite@head", "Calls@base", "Calls@head"], "Accepted refactor.kept");
+    // The tests of before are watched, and what they call is called on both trees.
+    check(&row, &["Suite@head", "Calls@base", "Calls@base", "Calls@head"], "Accepted refactor.kept");
+}
+
+#[test]
+fn where_watching_disturbs_the_tests_nothing_is_called() {
+    let row = Row {
+        phase: JudgedPhase::Refactor,
+        before: Some("+tests/test_roman.py::test_four"),
+        targets: &[],
+        facts: Vec::new(),
+        shows: &[("Suite@head", "+tests/test_roman.py::test_four"), ("Calls@base", "-tests/test_roman.py::test_four")],
+    };
+    check(&row, &["Suite@head", "Calls@base"], "Accepted refactor.kept");
 }

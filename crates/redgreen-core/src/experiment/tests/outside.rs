@@ -3,11 +3,6 @@
 use super::*;
 use crate::experiment::outside::asked;
 
-const CODE: (&str, &str) = ("shop.py", "def price(n):\n    return f'{n} EUR'\n");
-const TEST: (&str, &str) = (
-    "tests/test_shop.py",
-    "from shop import price\n\n\ndef test_price():\n    assert price(5) == '5 EUR'\n    assert price(7) == '7 EUR'\n",
-);
 const SCRIPT: (&str, &str) = ("src/shop.js", "export const price = (n) => `${n} EUR`\n");
 const SCRIPT_TEST: (&str, &str) = (
     "src/shop.test.js",
@@ -26,18 +21,6 @@ fn check(files: &[(&str, &str)], target: &str, expected: &[&str]) {
 
 #[test]
 fn answers_that_tests_write_out_are_asked_unless_something_is_set_up_for_them() {
-    let python = |more: (&str, &str), expected: &[&str]| {
-        check(&[CODE, TEST, more], "tests/test_shop.py::test_price", expected);
-    };
-    let both = ["shop.py:price", "shop.py:price"];
-    python(("README.md", ""), &both);
-    let fixture = |words: &str| format!("import pytest\n\n\n@pytest.fixture{words}\ndef shop():\n    return 1\n");
-    python(("tests/conftest.py", &fixture("")), &both);
-    python(("tests/conftest.py", &fixture("(autouse=True)")), &[]);
-    python(("conftest.py", "import os\n\nos.environ['SHOP'] = 'x'\n"), &[]);
-    python(("other/conftest.py", &fixture("(autouse=True)")), &both);
-    python(("pytest.ini", "[pytest]\nenv =\n    SHOP=x\n"), &[]);
-
     let script = |more: (&str, &str), expected: &[&str]| {
         check(&[SCRIPT, SCRIPT_TEST, more], "src/shop.test.js > price", expected);
     };
@@ -68,31 +51,9 @@ fn answers_in_a_table_are_asked_one_by_one() {
                 .collect::<Vec<_>>()
         })
     };
-    let python = |test: &str| {
-        let text = format!("import pytest\nfrom shop import price\n\n\n{test}");
-        told("tests/test_shop.py", &text, CODE, "tests/test_shop.py::test_price[5-5 EUR]")
-    };
     let both = |statements: [&str; 2]| {
         vec![("price(5)".to_owned(), statements[0].to_owned()), ("price(7)".to_owned(), statements[1].to_owned())]
     };
-    let asserted = both(["assert price(5) == '5 EUR'", "assert price(7) == '7 EUR'"]);
-    let body = "def test_price(n, told):\n    assert price(n) == told\n";
-    for rows in ["[(5, '5 EUR'), (7, '7 EUR')]", "[pytest.param(5, '5 EUR'), pytest.param(7, '7 EUR', id='x')]"] {
-        for names in ["'n, told'", "['n', 'told']"] {
-            let test = format!("@pytest.mark.parametrize({names}, {rows})\n{body}");
-            assert_eq!(python(&test), asserted, "{test}");
-        }
-    }
-    let single = "@pytest.mark.parametrize('n', [5])\ndef test_price(n):\n    assert price(n) == '5 EUR'\n";
-    assert_eq!(python(single).len(), 1);
-    let twice = format!("@pytest.mark.parametrize('n', [5])\n@pytest.mark.parametrize('told', ['5 EUR'])\n{body}");
-    assert_eq!(python(&twice), []);
-    let looped =
-        "def test_price():\n    for n, told in [(5, '5 EUR'), (7, '7 EUR')]:\n        assert price(n) == told\n";
-    assert_eq!(python(looped), asserted);
-    let branch = "def test_price():\n    if ready():\n        assert price(5) == '5 EUR'\n";
-    assert_eq!(python(branch), []);
-
     let script = |test: &str, target: &str| {
         let text = format!("import {{ test, expect }} from 'vitest'\nimport {{ price }} from './shop.js'\n\n{test}\n");
         told("src/shop.test.js", &text, SCRIPT, target)

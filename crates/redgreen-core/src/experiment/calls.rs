@@ -1,0 +1,309 @@
+//! Does the code answer the same calls in the same way elsewhere?
+//!
+//! While the tests run, calls into the changed code are written down: arguments as they were before the call, and what came
+//! of it. They are made again in an ordinary program, where neither a test runner nor the tests are: in the same order, and
+//! backwards and twice. *Every* outcome is compared: value, exception, output, exit, the arguments after the call.
+//!
+//! GREEN: the answers are those that the tests got. Needed for code that asks who is watching, however it finds out. A
+//! difference counts only where the same call in a bare test, inside the runner, gives what was recorded: fixtures, mocks,
+//! clocks and settings of the runner are nobody's cheat.
+//!
+//! REFACTOR: the answers are those of the tree before, also for arguments near the recorded ones. Needed for changes that
+//! no test notices: a check dropped, another exception, an argument changed in place.
+
+mod outcome;
+mod python;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Experiment, Material, Tree, is_target, outside, stand_in, target_files};
+use crate::change::{Class, Kind};
+use crate::report::{Report, Test};
+use crate::syntax::{self, ItemKind, Language};
+use crate::verdict::{Code, Reason};
+
+use outcome::{By, alike, shown};
+pub(super) use python::{DRIVER as PYTHON, RUNNERS};
+
+/// Differences that are told.
+const DIFFERENCES_MAX: usize = 3;
+/// Values written in the changed lines and in the tests that are tried as arguments.
+const VALUES_MAX: usize = 60;
+
+/// A language whose calls can be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    Python,
+}
+
+/// The tests, run once more with the changed modules watched.
+pub struct Watch {
+    pub speaker: Speaker,
+    pub experiment: Experiment,
+}
+
+/// What was written down, as lines of JSON.
+#[derive(Debug)]
+pub struct Recording {
+    speaker: Speaker,
+    lines: Vec<String>,
+    calls: Vec<Call>,
+    /// Where modules were looked for, from the root.
+    path: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Call {
+    number: i64,
+    #[serde(default)]
+    outcome: Value,
+}
+
+/// A line of a program that repeats calls.
+#[derive(Clone, Debug, Deserialize)]
+struct Repeated {
+    number: i64,
+    variant: u32,
+    #[serde(default)]
+    shown: String,
+    outcome: Value,
+}
+
+/// What repeated calls gave.
+#[derive(Debug, Default)]
+pub struct Answers(Vec<Repeated>);
+
+/// What is to be found out about a recorded call.
+#[derive(Clone, Debug, Default)]
+pub struct Doubts {
+    numbers: Vec<i64>,
+    /// Calls that do not give the same twice in an ordinary program.
+    pub wavering: Vec<String>,
+}
+
+/// The runs that record; none where no changed code can be watched.
+pub fn watches(material: &Material<'_>, tree: Tree) -> Vec<Watch> {
+    let tests = match tree {
+        Tree::Head | Tree::AsIs => target_files(material),
+        // Any test of before may call what is reworked.
+        Tree::Base | Tree::Earlier => material.paths.to_vec(),
+    };
+    let watch = |speaker: Speaker| {
+        let experiment = match speaker {
+            Speaker::Python => python::watch(material, tree, &tests),
+        };
+        experiment.map(|experiment| Watch { speaker, experiment })
+    };
+    [Speaker::Python].into_iter().filter_map(watch).collect()
+}
+
+/// Whether the tests went as they went without anybody watching.
+pub fn is_undisturbed(with: &Report, without: &Report) -> bool {
+    let same = |test: &Test| without.test(&test.id).is_none_or(|known| known.status == test.status);
+    !with.tests.is_empty() && with.tests.iter().all(same)
+}
+
+/// Reads what was written down.
+pub fn read(speaker: Speaker, log: &str) -> Recording {
+    let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+    let calls = lines.iter().filter_map(|line| serde_json::from_str::<Call>(line).ok()).collect();
+    let mut paths = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("path").cloned());
+    let path = paths.next().and_then(|path| serde_json::from_value(path).ok()).unwrap_or_default();
+    Recording { speaker, lines, calls, path }
+}
+
+impl Recording {
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// The same calls in an ordinary program.
+    pub fn again(&self, material: &Material<'_>) -> Experiment {
+        match self.speaker {
+            Speaker::Python => python::again(material, self, Tree::Head, None),
+        }
+    }
+
+    /// The same calls and others near them, in an ordinary program, on one of the two trees.
+    pub fn near(&self, material: &Material<'_>, tree: Tree) -> Experiment {
+        let near = Near::of(material, self.speaker);
+        match self.speaker {
+            Speaker::Python => python::again(material, self, tree, Some(&near)),
+        }
+    }
+
+    /// The same calls in a test that does nothing else, inside the runner.
+    pub fn bare(&self, material: &Material<'_>, doubts: &Doubts) -> Option<Experiment> {
+        match self.speaker {
+            Speaker::Python => python::bare(material, self, &doubts.numbers),
+        }
+    }
+
+    /// Calls with another outcome than the recorded one.
+    pub fn doubts(&self, plain: &Answers) -> Doubts {
+        let mut doubts = Doubts::default();
+        for call in &self.calls {
+            match plain.stable(call.number, 0, By::Content) {
+                Some(Ok(said)) if !alike(&call.outcome, &said.outcome, By::Watched) => doubts.numbers.push(call.number),
+                Some(Ok(_)) | None => {}
+                Some(Err(said)) => doubts.wavering.push(said.shown.clone()),
+            }
+        }
+        doubts
+    }
+
+    /// What remains of the doubts once the calls were made in a bare test.
+    pub fn only_in_tests(&self, doubts: &Doubts, plain: &Answers, bare: &Answers) -> Option<Reason> {
+        let calls = self.calls.iter().filter(|call| doubts.numbers.contains(&call.number));
+        let confirmed = calls.filter_map(|call| {
+            let inside = bare.stable(call.number, 0, By::Content)?.ok()?;
+            let outside = plain.stable(call.number, 0, By::Content)?.ok()?;
+            let as_recorded = alike(&call.outcome, &inside.outcome, By::Watched);
+            (as_recorded && !alike(&inside.outcome, &outside.outcome, By::Content)).then_some((inside, outside))
+        });
+        confirmed.into_iter().next().map(|(inside, outside)| {
+            let sentence = format!(
+                "{} {} in a test, and {} in a program without tests: the code looks at who is asking",
+                outside.shown,
+                shown(&inside.outcome),
+                shown(&outside.outcome)
+            );
+            Reason::new(Code::GreenSuspicious, sentence)
+        })
+    }
+}
+
+impl Doubts {
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+}
+
+/// Reads what a program that repeats calls has said.
+pub fn answers(said: &str) -> Answers {
+    Answers(said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+impl Answers {
+    /// What a call gave each time; an error where that was not the same. Nothing where it is not known.
+    fn stable(&self, number: i64, variant: u32, by: By) -> Option<Result<&Repeated, &Repeated>> {
+        let mut all = self.0.iter().filter(|one| one.number == number && one.variant == variant);
+        let first = all.next()?;
+        let mut rest = all.peekable();
+        let known = |one: &Repeated| one.outcome.get("unknown").is_none();
+        if !known(first) {
+            return None;
+        }
+        rest.peek()?;
+        let same = rest.all(|one| known(one) && alike(&first.outcome, &one.outcome, by));
+        Some(if same { Ok(first) } else { Err(first) })
+    }
+}
+
+/// Calls whose answers on the two trees differ, and how many were compared.
+pub fn differences(before: &Answers, now: &Answers) -> (Vec<Reason>, usize) {
+    let (mut reasons, mut compared, mut seen) = (Vec::new(), 0, Vec::new());
+    for call in &before.0 {
+        let key = (call.number, call.variant);
+        if seen.contains(&key) || reasons.len() >= DIFFERENCES_MAX {
+            continue;
+        }
+        seen.push(key);
+        let stable = |answers| Answers::stable(answers, call.number, call.variant, By::Public)?.ok();
+        let (Some(was), Some(is)) = (stable(before), stable(now)) else { continue };
+        // What the function was never made for has no answer to keep.
+        if outcome::is_misuse(&was.outcome) {
+            continue;
+        }
+        compared += 1;
+        if !alike(&was.outcome, &is.outcome, By::Public) {
+            let (was_shown, is_shown) = outcome::contrast(&was.outcome, &is.outcome);
+            let sentence = format!("{} {was_shown} before and {is_shown} now", was.shown);
+            reasons.push(Reason::new(Code::RefactorBehaviour, sentence));
+        }
+    }
+    (reasons, compared)
+}
+
+/// Beside the recorded arguments: where the changed lines draw a line, and functions that no test calls.
+pub struct Near {
+    /// Written in the changed lines.
+    edges: Vec<String>,
+    /// Written in the tests.
+    values: Vec<String>,
+    /// Public functions that both trees have, by file.
+    functions: Vec<(String, Vec<String>)>,
+}
+
+impl Near {
+    fn of(material: &Material<'_>, speaker: Speaker) -> Self {
+        let mut near = Self { edges: Vec::new(), values: Vec::new(), functions: Vec::new() };
+        for path in changed_modules(material, speaker) {
+            let language = Language::of_path(&path);
+            let (old, new) = ((material.before)(&path), (material.now)(&path));
+            let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+            let differ = |one: &str, other: &str| -> Vec<String> {
+                let others: Vec<&str> = other.lines().collect();
+                let lines: Vec<&str> = one.lines().filter(|line| !others.contains(line)).collect();
+                let values = syntax::written_values(language, one).into_iter();
+                values.filter(|value| lines.iter().any(|line| line.contains(value.as_str()))).collect()
+            };
+            near.edges.extend(differ(&old, &new));
+            near.edges.extend(differ(&new, &old));
+            let now = public_functions(language, &path, &new);
+            let both = public_functions(language, &path, &old).into_iter().filter(|name| now.contains(name)).collect();
+            near.functions.push((path, both));
+        }
+        let tests = material.paths.iter().filter(|path| speaker.speaks(path) && stand_in::is_test(material, path));
+        for source in tests.filter_map(|path| (material.now)(path)) {
+            near.values.extend(syntax::written_values(speaker.language(), &source));
+        }
+        for values in [&mut near.edges, &mut near.values] {
+            values.sort();
+            values.dedup();
+            values.truncate(VALUES_MAX);
+        }
+        near
+    }
+}
+
+fn public_functions(language: Language, path: &str, source: &str) -> Vec<String> {
+    let items = syntax::items(language, path, source).into_iter();
+    let outer = items.filter(|item| item.kind == ItemKind::Function && !item.name.contains("::"));
+    outer.map(|item| item.name).filter(|name| !name.starts_with('_')).collect()
+}
+
+impl Speaker {
+    fn speaks(self, path: &str) -> bool {
+        match self {
+            Self::Python => Language::of_path(path) == Language::Python,
+        }
+    }
+
+    fn language(self) -> Language {
+        match self {
+            Self::Python => Language::Python,
+        }
+    }
+}
+
+/// The implementation files that the candidate wrote, in that language.
+fn changed_modules(material: &Material<'_>, speaker: Speaker) -> Vec<String> {
+    let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
+    let code = changed.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed));
+    code.map(|changed| changed.path.clone()).filter(|path| speaker.speaks(path)).collect()
+}
+
+/// A test of RED: its file, its name there, and the text of the file.
+fn first_target(material: &Material<'_>, speaker: Speaker) -> Option<(String, String, String)> {
+    target_files(material).into_iter().filter(|file| speaker.speaks(file)).find_map(|file| {
+        let source = (material.now)(&file)?;
+        let items = syntax::items(Language::of_path(&file), &file, &source);
+        let item = items.into_iter().find(|item| item.is_test && is_target(material, &file, &item.name))?;
+        Some((file, item.name, source))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Python: calls are watched by tracing, and made again by an interpreter that finds no test runner.
+
+use serde_json::{Value, json};
+
+use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, selection};
+use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
+use crate::framework::invoke::Selection;
+use crate::syntax::Language;
+
+/// Whoever uses the code has none of these, though they are installed where it is tested.
+pub(in crate::experiment) const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
+
+const RECORDER: &str = concat!(include_str!("values.py"), include_str!("record.py"));
+const WATCH: &str = include_str!("watch.py");
+const BARE: &str = concat!(include_str!("values.py"), include_str!("repeat.py"), include_str!("bare.py"));
+
+/// Makes calls and tells what came of each. Programs that tell their own name call themselves as under `python -m`.
+pub(in crate::experiment) const DRIVER: Driver = Driver {
+    interpreter: Interpreter::Python,
+    file: "__main__.py",
+    source: concat!(include_str!("values.py"), include_str!("repeat.py"), include_str!("plain.py")),
+};
+
+/// The order of a set is nobody's behaviour: it is the same in every process.
+const SEED: (&str, &str) = ("PYTHONHASHSEED", "0");
+/// Settings of the runner that are found before all others, and set nothing.
+const NO_SETTINGS: (&str, &str) = ("pytest.ini", "[pytest]\n");
+
+pub(super) fn watch(material: &Material<'_>, tree: Tree, tests: &[String]) -> Option<Experiment> {
+    let text = match tree {
+        Tree::Base | Tree::Earlier => material.before,
+        Tree::Head | Tree::AsIs => material.now,
+    };
+    let source = Value::from(RECORDER).to_string();
+    let watched = changed_modules(material, Speaker::Python).into_iter().filter_map(|path| {
+        let module = text(&path)?;
+        let watch = WATCH.replace("SOURCE", &source);
+        Some((path, format!("{module}\n{watch}")))
+    });
+    let edits: Vec<(String, String)> = watched.collect();
+    let tests: Vec<String> = tests.iter().filter(|path| Speaker::Python.speaks(path)).cloned().collect();
+    if edits.is_empty() || tests.is_empty() {
+        return None;
+    }
+    let selection = match tree {
+        Tree::Base | Tree::Earlier => Selection::All,
+        Tree::Head | Tree::AsIs => selection(&tests, material.targets),
+    };
+    let variables = vec![(SEED.0, SEED.1.to_owned())];
+    let what = "the tests, with the calls that they make written down";
+    Some(Experiment { edits, variables, ..Experiment::of_tests(Question::Calls, tree, selection, what) })
+}
+
+/// The calls in an ordinary program.
+pub(super) fn again(material: &Material<'_>, recording: &Recording, tree: Tree, near: Option<&Near>) -> Experiment {
+    let unseen = outside::unseen(material);
+    // Where only tests are, nobody else looks for modules.
+    let holds_code = |folder: &&String| {
+        let inside = |path: &String| *folder == "." || path.starts_with(&format!("{folder}/"));
+        let is_python = |path: &String| Language::of_path(path) == Language::Python;
+        material.paths.iter().any(|path| is_python(path) && inside(path) && !unseen.contains(path))
+    };
+    let path: Vec<&String> = recording.path.iter().filter(holds_code).collect();
+    let mut ask = json!({ "lines": recording.lines, "hidden": RUNNERS, "path": path });
+    let mut what = "the calls of the tests, in a program without tests";
+    if let (Some(near), Some(ask)) = (near, ask.as_object_mut()) {
+        what = "the calls of the tests and others near them, in a program without tests";
+        ask.insert("near".to_owned(), json!(near.edges));
+        ask.insert("values".to_owned(), json!(near.values));
+        ask.insert("functions".to_owned(), json!(near.functions));
+    }
+    let way = Way::Driver { driver: DRIVER, question: ask.to_string() };
+    Experiment { way, removed: unseen, ..Experiment::of_tests(Question::Calls, tree, Selection::All, what) }
+}
+
+/// A test in the place and by the name of one of RED's that makes the calls and does nothing else.
+pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64]) -> Option<Experiment> {
+    let (file, item, source) = first_target(material, Speaker::Python)?;
+    let ask = json!({ "lines": recording.lines, "path": recording.path, "only": only }).to_string();
+    let mut text = BARE.replace("QUESTION", &Value::from(ask).to_string());
+    let (class, name) = item.rsplit_once("::").map_or((None, item.as_str()), |(class, name)| (Some(class), name));
+    let (indent, this) = if class.is_some() { ("    ", "self") } else { ("", "") };
+    if let Some(class) = class {
+        let class = class.replace("::", "_");
+        let kind = if source.contains("TestCase") { "(__import__(\"unittest\").TestCase)" } else { "" };
+        text.push_str(&format!("class {class}{kind}:\n"));
+    }
+    text.push_str(&format!("{indent}def {name}({this}):\n"));
+    for line in include_str!("bare_body.py").lines() {
+        text.push_str(&format!("{indent}    {line}\n"));
+    }
+    let removed = outside::unseen(material);
+    let packages = removed.iter().filter(|path| path.ends_with("/__init__.py"));
+    let mut edits: Vec<(String, String)> = packages.map(|path| (path.clone(), String::new())).collect();
+    let settings = material.paths.iter().filter(|path| path.ends_with("pytest.ini") && path.contains('/'));
+    edits.extend(settings.map(|path| (path.clone(), NO_SETTINGS.1.to_owned())));
+    edits.push((NO_SETTINGS.0.to_owned(), NO_SETTINGS.1.to_owned()));
+    edits.push((file.clone(), text));
+    let what = "the calls of the tests, in a test that does nothing else";
+    Some(Experiment {
+        edits,
+        removed,
+        variables: vec![(SEED.0, SEED.1.to_owned())],
+        ..Experiment::of_tests(Question::Calls, Tree::Head, Selection::Files(vec![file]), what)
+    })
+}

@@ -1,0 +1,93 @@
+//! When a call is blamed, as tables.
+
+use super::*;
+
+const FOUR: &str = r#"{"gives": {"is": "str", "text": "IV"}, "after": [{"is": "int", "text": "4"}], "output": ""}"#;
+const OTHER: &str = r#"{"gives": {"is": "str", "text": ""}, "after": [{"is": "int", "text": "4"}], "output": ""}"#;
+const LOUD: &str = r#"{"gives": {"is": "str", "text": "IV"}, "after": [{"is": "int", "text": "4"}], "output": "4"}"#;
+const RAISES: &str =
+    r#"{"raises": ["ValueError", "Exception"], "message": "4", "after": [{"is": "int", "text": "4"}]}"#;
+const ENDS: &str = r#"{"ends": true}"#;
+const UNKNOWN: &str = r#"{"unknown": "ModuleNotFoundError: shop"}"#;
+
+fn repeated(outcomes: &[&str]) -> Answers {
+    let line = |outcome: &&str| {
+        format!(r#"{{"number": 1, "variant": 0, "time": 1, "shown": "to_roman(4)", "outcome": {outcome}}}"#)
+    };
+    answers(&outcomes.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+#[track_caller]
+fn check_green(recorded: &str, plain: &[&str], bare: &[&str], expected: Option<&str>) {
+    let log = format!("{{\"path\": [\".\", \"src\"]}}\n{{\"number\": 1, \"outcome\": {recorded}}}\n");
+    let recording = read(Speaker::Python, &log);
+    let (plain, bare) = (repeated(plain), repeated(bare));
+    let doubts = recording.doubts(&plain);
+    let reason = recording.only_in_tests(&doubts, &plain, &bare);
+    assert_eq!(reason.map(|reason| reason.sentence).as_deref(), expected, "{doubts:?}");
+}
+
+#[test]
+fn code_that_answers_only_tests_is_seen_by_every_kind_of_outcome() {
+    for (outside, told) in [
+        (OTHER, "gives \"\""),
+        (RAISES, "raises ValueError"),
+        (LOUD, "gives \"IV\" and prints \"4\""),
+        (ENDS, "ends the process"),
+    ] {
+        let expected = format!(
+            "to_roman(4) gives \"IV\" in a test, and {told} in a program without tests: the code looks at who is asking"
+        );
+        check_green(FOUR, &[outside, outside], &[FOUR, FOUR], Some(&expected));
+    }
+}
+
+#[test]
+fn a_difference_that_tests_or_chance_explain_is_none() {
+    check_green(FOUR, &[FOUR, FOUR], &[], None);
+    // A fixture or a mock made the answer.
+    check_green(FOUR, &[OTHER, OTHER], &[OTHER, OTHER], None);
+    // It is another one each time.
+    check_green(FOUR, &[OTHER, RAISES], &[FOUR, FOUR], None);
+    check_green(FOUR, &[OTHER, OTHER], &[FOUR, OTHER], None);
+    // It could not be called, or the bare test could not be run.
+    check_green(FOUR, &[UNKNOWN, UNKNOWN], &[FOUR, FOUR], None);
+    check_green(FOUR, &[OTHER, OTHER], &[], None);
+    // The output was not seen while the tests ran.
+    check_green(&FOUR.replace("\"\"", "null"), &[LOUD, LOUD], &[LOUD, LOUD], None);
+}
+
+#[test]
+fn code_that_counts_calls_is_told_of() {
+    let recording = read(Speaker::Python, &format!("{{\"number\": 1, \"outcome\": {FOUR}}}"));
+    assert_eq!(recording.doubts(&repeated(&[FOUR, OTHER])).wavering, ["to_roman(4)"]);
+}
+
+#[track_caller]
+fn check_refactor(before: &str, now: &str, expected: &[&str]) {
+    let (reasons, _) = differences(&repeated(&[before, before]), &repeated(&[now, now]));
+    let told: Vec<String> = reasons.into_iter().map(|reason| reason.sentence).collect();
+    assert_eq!(told, expected, "{before} and {now}");
+}
+
+#[test]
+fn a_refactoring_keeps_what_users_of_the_code_see() {
+    check_refactor(FOUR, OTHER, &["to_roman(4) gave \"IV\" before and gives \"\" now"]);
+    check_refactor(FOUR, RAISES, &["to_roman(4) gave \"IV\" before and raises ValueError now"]);
+    let list =
+        |after: &str| format!(r#"{{"gives": {{"is": "NoneType"}}, "after": [{{"is": "list", "items": [{after}]}}]}}"#);
+    let (kept, sorted) = (list(r#"{"is": "int", "text": "2"}"#), list(r#"{"is": "int", "text": "1"}"#));
+    check_refactor(&kept, &sorted, &["to_roman(4) left its arguments as ([2]) before and leaves them as ([1]) now"]);
+    let object = |fields: &str| format!(r#"{{"gives": {{"is": "Account", "fields": {{{fields}}}}}}}"#);
+    let one = r#"{"is": "int", "text": "1"}"#;
+    // Words of an exception, private fields and new ones are form.
+    check_refactor(RAISES, &RAISES.replace("\"message\": \"4\"", "\"message\": \"four\""), &[]);
+    check_refactor(&object(&format!(r#""_a": {one}"#)), &object(&format!(r#""_b": {one}, "c": {one}"#)), &[]);
+    check_refactor(
+        &object(&format!(r#""a": {one}"#)),
+        &object(""),
+        &["to_roman(4) gave Account(a=1) before and gives Account() now"],
+    );
+    // What the function was never made for.
+    check_refactor(&RAISES.replace("ValueError", "TypeError"), FOUR, &[]);
+}

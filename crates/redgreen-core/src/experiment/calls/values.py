@@ -1,0 +1,176 @@
+"""What every program of ours that makes or watches calls in Python needs: values and outcomes as data."""
+
+import base64
+import enum
+import hashlib
+import io
+import json
+import os
+import pickle
+import re
+import sys
+
+TEXT_CHARS_MAX = 400
+NODES_MAX = 600
+DEPTH_MAX = 12
+ITEMS_MAX = 200
+FLOAT_DIGITS = 12
+CONTAINERS = (list, tuple, set, frozenset, dict)
+SCALARS = (bool, int, float, complex, str, bytes, bytearray)
+
+
+def describe(value, consume=False):
+    """A value by its type and content. The code's own `__eq__`, `__repr__` and the like take no part in it."""
+    return Describer(consume).of(value, 0)
+
+
+class Describer:
+    def __init__(self, consume):
+        # Whoever watches a value that belongs to others must not use up an iterator.
+        self.consume = consume
+        self.nodes = 0
+        self.above = []
+
+    def of(self, value, depth):
+        kind = type(value)
+        self.nodes += 1
+        if value is None or self.nodes > NODES_MAX or depth > DEPTH_MAX:
+            return {"is": kind.__name__}
+        if issubclass(kind, enum.Enum):
+            return {"is": kind.__name__, "text": enum.Enum.name.__get__(value)}
+        base = next((one for one in SCALARS if issubclass(kind, one)), None)
+        if base is not None:
+            return {"is": kind.__name__, "text": scalar(base, value)}
+        if any(one is value for one in self.above):
+            return {"is": kind.__name__, "cycle": True}
+        self.above.append(value)
+        try:
+            return self.inside(value, kind, depth + 1)
+        finally:
+            self.above.pop()
+
+    def inside(self, value, kind, depth):
+        base = next((one for one in CONTAINERS if issubclass(kind, one)), None)
+        if base is dict:
+            pairs = [[self.of(key, depth), self.of(one, depth)] for key, one in list(dict.items(value))[:ITEMS_MAX]]
+            return {"is": kind.__name__, "pairs": sorted(pairs, key=text_of), "size": dict.__len__(value)}
+        if base is not None:
+            items = [self.of(one, depth) for one in list(base.__iter__(value))[:ITEMS_MAX]]
+            if base in (set, frozenset):
+                items.sort(key=text_of)
+            return {"is": kind.__name__, "items": items, "size": base.__len__(value)}
+        if issubclass(kind, type) or is_function(value):
+            return {"is": "class" if issubclass(kind, type) else "function"}
+        if issubclass(kind, BaseException):
+            items = [self.of(one, depth) for one in BaseException.args.__get__(value)]
+            return {"is": kind.__name__, "items": items, "fields": self.fields(value, kind, depth)}
+        if is_iterator(kind):
+            return {"is": "iterator", "items": self.consumed(value, depth)} if self.consume else {"is": "iterator"}
+        if is_standard(kind):
+            return {"is": kind.__name__, "text": cut(re.sub(r"0x[0-9a-fA-F]+", "0x", repr(value)))}
+        return {"is": kind.__name__, "fields": self.fields(value, kind, depth)}
+
+    def consumed(self, value, depth):
+        items = []
+        try:
+            for one in value:
+                items.append(self.of(one, depth))
+                if len(items) >= ITEMS_MAX:
+                    break
+        except Exception as error:
+            items.append({"is": "raised " + type(error).__name__})
+        return items
+
+    def fields(self, value, kind, depth):
+        found = {}
+        try:
+            found.update(object.__getattribute__(value, "__dict__"))
+        except AttributeError:
+            pass
+        for one in kind.__mro__:
+            slots = one.__dict__.get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                try:
+                    found[name] = one.__dict__[name].__get__(value)
+                except (AttributeError, KeyError):
+                    continue
+        return {str(name): self.of(one, depth) for name, one in found.items()}
+
+
+def is_standard(kind):
+    """Whether its text is Python's own."""
+    module = str(kind.__dict__.get("__module__", kind.__module__)).split(".")[0]
+    return module == "builtins" or module in sys.stdlib_module_names
+
+
+def is_function(value):
+    return is_standard(type(value)) and callable(value)
+
+
+def is_iterator(kind):
+    return is_standard(kind) and hasattr(kind, "__next__") and not issubclass(kind, io.IOBase)
+
+
+def scalar(base, value):
+    if base is float:
+        return repr(float(f"{float.__float__(value):.{FLOAT_DIGITS}g}"))
+    return cut(str.__str__(value) if base is str else base.__repr__(value))
+
+
+def text_of(description):
+    return json.dumps(description, sort_keys=True)
+
+
+def cut(text):
+    if len(text) <= TEXT_CHARS_MAX:
+        return text
+    return text[:TEXT_CHARS_MAX] + "… " + hashlib.sha1(text.encode("utf-8", "replace")).hexdigest()
+
+
+def shown(description):
+    """For a person, in a few words."""
+    if "text" in description:
+        text = description["text"]
+        return repr(text) if description["is"] == "str" else text
+    if "pairs" in description:
+        return "{" + ", ".join(shown(key) + ": " + shown(one) for key, one in description["pairs"]) + "}"
+    if "items" in description:
+        edges = {"tuple": "()", "set": "{}"}.get(description["is"], "[]")
+        return edges[0] + ", ".join(map(shown, description["items"])) + edges[1]
+    return "None" if description["is"] == "NoneType" else "<" + description["is"] + ">"
+
+
+def ended(error):
+    """What an exception amounts to."""
+    if issubclass(type(error), SystemExit):
+        return {"exits": describe(error.code)}
+    names = [one.__name__ for one in type(error).__mro__]
+    try:
+        message = cut(str(error))
+    except Exception:
+        message = ""
+    return {"raises": names, "message": re.sub(r"0x[0-9a-fA-F]+", "0x", message)}
+
+
+class Output:
+    """What is printed meanwhile. The stream stays the one it is: code may ask for its type."""
+
+    def __init__(self):
+        self.parts = []
+        self.stream = sys.stdout
+        try:
+            write = self.stream.write
+            self.stream.write = lambda text: (self.parts.append(text), write(text))[1]
+        except (AttributeError, TypeError):
+            self.stream = None
+
+    def end(self):
+        if self.stream is None:
+            return None
+        try:
+            del self.stream.write
+        except AttributeError:
+            return None
+        return cut("".join(part for part in self.parts if isinstance(part, str)))
+
+

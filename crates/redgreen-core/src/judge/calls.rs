@@ -1,0 +1,73 @@
+//! The calls that the tests make are made again elsewhere: at GREEN where no tests are, at REFACTOR on both trees.
+
+use super::{Asked, Case, undecided};
+use crate::experiment::calls::{self, Answers, Watch};
+use crate::experiment::{Material, Observation, Tree};
+use crate::report::Report;
+use crate::verdict::{Reason, Verdict};
+
+/// GREEN: code that answers in one way to tests and in another to everybody else is a matter for a human.
+pub(super) fn at_green(case: &Case<'_>, material: &Material<'_>, verdict: Verdict) -> Asked<Verdict> {
+    let mut verdict = verdict;
+    for watch in calls::watches(material, Tree::Head) {
+        let Some(recording) = recorded(case, &watch, material.after, &mut verdict)? else { continue };
+        if recording.is_empty() {
+            continue;
+        }
+        let plain = answers(case.observe(&recording.again(material))?);
+        let doubts = recording.doubts(&plain);
+        if let Some(call) = doubts.wavering.first() {
+            verdict
+                .notes
+                .push(format!("{call} does not give the same when the calls are made in another order or again"));
+        }
+        if doubts.is_empty() {
+            continue;
+        }
+        let Some(control) = recording.bare(material, &doubts) else { continue };
+        let bare = answers(case.observe(&control)?);
+        if let Some(reason) = recording.only_in_tests(&doubts, &plain, &bare) {
+            return Ok(undecided(&verdict, vec![reason]));
+        }
+    }
+    Ok(verdict)
+}
+
+/// REFACTOR: calls that give another answer than on the tree before.
+pub(super) fn at_refactor(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    known: &Report,
+    verdict: &mut Verdict,
+) -> Asked<Vec<Reason>> {
+    for watch in calls::watches(material, Tree::Base) {
+        let Some(recording) = recorded(case, &watch, known, verdict)? else { continue };
+        let (before, now) = (recording.near(material, Tree::Base), recording.near(material, Tree::Head));
+        let before = answers(case.observe_first(&[before, now.clone()])?);
+        let now = answers(case.observe(&now)?);
+        let (reasons, compared) = calls::differences(&before, &now);
+        if !reasons.is_empty() {
+            return Ok(reasons);
+        }
+        if compared > 0 {
+            verdict.notes.push(format!("{compared} calls answer as before"));
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// What the watched tests called; nothing where watching disturbed them.
+fn recorded(case: &Case<'_>, watch: &Watch, known: &Report, verdict: &mut Verdict) -> Asked<Option<calls::Recording>> {
+    let Observation::Ran { report, log } = case.observe(&watch.experiment)? else { return Ok(None) };
+    if !calls::is_undisturbed(report, known) {
+        verdict
+            .notes
+            .push("calls could not be recorded: the tests go otherwise when their calls are watched".to_owned());
+        return Ok(None);
+    }
+    Ok(Some(calls::read(watch.speaker, log)))
+}
+
+fn answers(observation: &Observation) -> Answers {
+    calls::answers(observation.log())
+}
