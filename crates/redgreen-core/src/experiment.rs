@@ -15,6 +15,7 @@ mod impossible;
 pub mod inquiry;
 mod mutants;
 mod old_code;
+pub mod order;
 pub mod outside;
 pub mod recital;
 pub mod reworked;
@@ -92,6 +93,8 @@ pub enum Question {
     OldCode,
     /// GREEN: do tests fail whose expectations cannot be met, and one that always fails, beside one that always passes?
     Impossible,
+    /// GREEN: do the tests of RED pass alone, in another order and twice?
+    Order,
     /// Do the tests notice a fault in the changed lines?
     Mutant,
     /// REFACTOR: do the tests of now notice what those of before noticed?
@@ -310,7 +313,11 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
         }
     }
     controls.extend(asked);
+    // What these mean is told later; they are listed here to be made beside the others.
+    let orders = order::orders(material);
+    controls.extend(orders.first);
     controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
+    controls.extend(orders.more);
     controls
 }
 
@@ -321,7 +328,9 @@ impl Experiment {
         let calls = observation.log();
         match self.question {
             // What these mean is told by comparing two of them.
-            Question::Suite | Question::Calls | Question::Withheld | Question::Reworked => Answer::Right,
+            Question::Suite | Question::Calls | Question::Withheld | Question::Order | Question::Reworked => {
+                Answer::Right
+            }
             Question::Again => again::again(material, report),
             Question::Recording => again::recording(material, report),
             Question::Inert => self.inert(material, report, calls),

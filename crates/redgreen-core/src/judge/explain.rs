@@ -36,6 +36,7 @@ fn asked(question: Question) -> &'static str {
         Question::Empty => "Do the tests fail when the new code does nothing?",
         Question::OldCode => "Do the tests still fail on the code before?",
         Question::Impossible => "Do tests fail whose expectations cannot be met?",
+        Question::Order => "Do the tests of RED pass alone, in another order and twice?",
         Question::Mutant => "Do the tests notice a fault in the changed lines?",
         Question::Reworked => "Do the tests of now notice what those of before noticed?",
         Question::Calls => "Does the code answer the same calls in the same way elsewhere?",
