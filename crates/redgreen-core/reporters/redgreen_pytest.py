@@ -3,6 +3,7 @@
 Loaded with `-p redgreen_pytest`; needs nothing but pytest 6 or later. Its reader is redgreen's framework/pytest.rs.
 """
 
+import copy
 import json
 import os
 
@@ -15,6 +16,7 @@ TEXT_CHARS_MAX = 4000
 _encode = json.JSONEncoder(default=str).encode
 _stream = None
 _owner = None
+_order = None
 # How long the call took of each test that has passed and is not torn down yet.
 _passed = {}
 
@@ -65,7 +67,9 @@ def _words(longrepr):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    global _stream, _owner
+    global _stream, _owner, _order
+    # Taken away before code is loaded that could ask for it.
+    _order = os.environ.pop("REDGREEN_ORDER", None)
     # Taken away, so that what the tests start does not write here too. A worker of xdist has no stream: its
     # controller reports for it.
     path = os.environ.pop("REDGREEN_REPORT", None)
@@ -104,8 +108,26 @@ def pytest_collectreport(report):
     )
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """The last test first, and then all once more, where the judge wants to know whether that changes anything."""
+    if _order != "reversed-twice" or _stream is None:
+        return
+    backwards = items[::-1]
+    items[:] = [_copy(item) for item in backwards] + backwards
+
+
+def _copy(item):
+    """pytest would not set the same item up again where it follows itself."""
+    other = copy.copy(item)
+    # What a test asks its fixtures through knows the item that it belongs to.
+    if hasattr(other, "_initrequest"):
+        other._initrequest()
+    return other
+
+
 def pytest_collection_finish(session):
-    _emit(event="collected", ids=[item.nodeid for item in session.items])
+    _emit(event="collected", ids=list(dict.fromkeys(item.nodeid for item in session.items)))
 
 
 # Every test comes through here, and most of them pass: these lines are put together by hand, which takes a third of the

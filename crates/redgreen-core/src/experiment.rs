@@ -16,6 +16,7 @@ pub mod inquiry;
 mod mutants;
 mod old_code;
 mod oracle;
+pub mod order;
 pub mod outside;
 pub mod recital;
 pub mod replaced;
@@ -103,6 +104,8 @@ pub enum Question {
     Expectation,
     /// GREEN: is an expectation that does not seem to matter reached at all?
     Reached,
+    /// GREEN: do the tests of RED pass alone, in another order and twice?
+    Order,
     /// Do the tests notice a fault in the changed lines?
     Mutant,
     /// REFACTOR: do the tests of now notice what those of before noticed?
@@ -296,7 +299,11 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     controls.extend(stub::emptied(material, &files));
     controls.extend(impossible::impossible(material, &files));
     controls.extend(calls::watches(material, Tree::Head).into_iter().map(|watch| watch.experiment));
+    // What these mean is told later; they are listed here to be made beside the others.
+    let orders = order::orders(material);
+    controls.extend(orders.first);
     controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
+    controls.extend(orders.more);
     controls
 }
 
@@ -307,7 +314,9 @@ impl Experiment {
         let calls = observation.log();
         match self.question {
             // What these mean is told by comparing two of them.
-            Question::Suite | Question::Calls | Question::Withheld | Question::Reworked => Answer::Right,
+            Question::Suite | Question::Calls | Question::Withheld | Question::Order | Question::Reworked => {
+                Answer::Right
+            }
             Question::Again => again::again(material, report),
             Question::Recording => again::recording(material, report),
             Question::Inert => self.inert(material, report, calls),

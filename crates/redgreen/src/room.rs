@@ -208,6 +208,13 @@ impl Room {
         self.place.join("tmp")
     }
 
+    /// Forgets what programs left in `$TMPDIR`.
+    pub fn clear_scratch(&self) -> Result<()> {
+        let (place, act) = (self.scratch(), || "clear the room's temporary folder");
+        crate::git::remove_folder(&place).with_context(act)?;
+        fs::create_dir(&place).with_context(act)
+    }
+
     /// Its folders beside the tree, and what they are called in it.
     pub fn folders(&self) -> Vec<(PathBuf, &'static str)> {
         let own = [(self.place.join("home"), "$HOME"), (self.scratch(), "$TMPDIR")];

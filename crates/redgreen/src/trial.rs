@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::coverage::Coverage;
-use redgreen_core::experiment::{Experiment, Observation, Question, Tree, suite};
+use redgreen_core::experiment::{Experiment, Observation, Question, Tree, order, suite};
 use redgreen_core::framework::command::{self, Command};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::reports::{self, Evidence};
@@ -299,6 +299,7 @@ struct Budget {
     faults: usize,
     comparing_since: Option<Instant>,
     comparisons: usize,
+    orders: usize,
 }
 
 impl Budget {
@@ -313,6 +314,11 @@ impl Budget {
             Question::Expectation => self.faults_until.is_some_and(|end| Instant::now() > end),
             // One is tried in any case; for a further one there has to be time.
             Question::Mutant => self.faults > 0 && self.faults_until.is_some_and(|end| Instant::now() > end),
+            // What has failed once is tried again however late it is.
+            Question::Order => {
+                let is_late = self.faults_until.is_some_and(|end| Instant::now() > end);
+                is_late && experiment.time == 0 && self.orders >= order::ALONE_MIN
+            }
             Question::Reworked => {
                 let since = *self.comparing_since.get_or_insert_with(Instant::now);
                 self.comparisons >= COMPARISONS_MIN && since.elapsed() > COMPARISON_WALL.max(self.usual * 2)
@@ -334,6 +340,7 @@ impl Budget {
 
     fn count(&mut self, experiment: &Experiment) {
         self.faults += usize::from(experiment.question == Question::Mutant);
+        self.orders += usize::from(experiment.question == Question::Order);
         self.comparisons += usize::from(experiment.question == Question::Reworked);
     }
 }

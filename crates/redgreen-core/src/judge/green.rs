@@ -2,7 +2,7 @@
 
 use super::{Asked, Base, Case, Ruling, control, reports, ruling, try_candidate, undecided};
 use crate::experiment::outside::Outside;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, examples, experiments, outside, suite};
+use crate::experiment::{self, Experiment, Material, Observation, Tree, examples, experiments, order, outside, suite};
 use crate::report::Outcome;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
@@ -45,12 +45,44 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
         if !suspicions.is_empty() {
             return Ok(undecided(&verdict, suspicions));
         }
+        if let Some(reason) = depends_on_order(case, material, &mut verdict)? {
+            return Ok(undecided(&verdict, vec![reason]));
+        }
         if let Some(reason) = answers_tests_only(case, material)? {
             return Ok(undecided(&verdict, vec![reason]));
         }
         return super::calls::at_green(case, material, verdict);
     }
     Ok(verdict)
+}
+
+/// A test of RED that passes only after others, or only once. It is tried twice before anybody is blamed.
+fn depends_on_order(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Option<Reason>> {
+    let orders = order::orders(material);
+    let mut suspects: Vec<String> = Vec::new();
+    for experiment in orders.first.iter().chain(&orders.more) {
+        let Some(report) = case.observe(experiment)?.report() else { continue };
+        suspects.extend(order::suspects(material, report));
+    }
+    suspects.dedup();
+    for id in suspects {
+        if order::fails(&case.report(&order::alone(&id, 1))?, &id) {
+            // What the code left in a file may let it pass every other time.
+            for time in [2, 3] {
+                if order::fails(&case.report(&order::alone(&id, time))?, &id) {
+                    return Ok(Some(order::only_after_others(&id)));
+                }
+            }
+            continue;
+        }
+        if order::fails(&case.report(&order::repeated(&id))?, &id) {
+            if let Some(reason) = order::only_once(material, &id) {
+                return Ok(Some(reason));
+            }
+            verdict.notes.push(format!("{id} passes only the first time that it runs in a process"));
+        }
+    }
+    Ok(None)
 }
 
 /// What the tests were told is asked where no runner is. Another answer there, and the test's own to a test that does

@@ -196,6 +196,36 @@ fn a_green_is_tried_on_the_old_code_and_with_expectations_that_cannot_be_met() {
 }
 
 #[test]
+fn tests_that_pass_only_after_others_are_tried_alone_more_than_once() {
+    let row = |alone: &'static [(&'static str, &'static str)]| Row {
+        phase: JudgedPhase::Green,
+        before: Some("-tests/test_roman.py::test_one -tests/test_roman.py::test_four"),
+        targets: &["tests/test_roman.py::test_one", FOUR],
+        facts: Vec::new(),
+        shows: alone,
+    };
+    let usual = ["Suite@head", "OldCode@base", "Impossible@head", "Order@head", "Order@head", "Mutant@head"];
+    let and = |more: &[&'static str]| usual.iter().chain(more).copied().collect::<Vec<_>>();
+    const SUITE: (&str, &str) = ("Suite@head", "+tests/test_roman.py::test_one +tests/test_roman.py::test_four");
+    const OLD: (&str, &str) = ("OldCode@base", "-tests/test_roman.py::test_one -tests/test_roman.py::test_four");
+    const UNMET: (&str, &str) = ("Impossible@head", "-tests/test_roman.py::test_four");
+    const FAULT: (&str, &str) = ("Mutant@head", "-tests/test_roman.py::test_four");
+    let honest = row(&[SUITE, OLD, UNMET, FAULT, ("Order@head", "+tests/test_roman.py::test_four")]);
+    check(&honest, &and(&["Calls@head"]), "Accepted green.passes");
+    let counting = row(&[SUITE, OLD, UNMET, FAULT, ("Order@head", "-tests/test_roman.py::test_four")]);
+    check(&counting, &and(&["Order@head", "Order@head"]), "Undecided green.suspicious");
+    let flaky = row(&[
+        SUITE,
+        OLD,
+        UNMET,
+        FAULT,
+        ("Order@head", "-tests/test_roman.py::test_four"),
+        ("Order@head", "+tests/test_roman.py::test_four"),
+    ]);
+    check(&flaky, &and(&["Order@head", "Order@head", "Calls@head"]), "Accepted green.passes");
+}
+
+#[test]
 fn a_test_that_passes_on_the_old_code_decides_at_once() {
     let row = Row {
         phase: JudgedPhase::Green,

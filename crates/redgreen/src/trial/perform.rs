@@ -63,6 +63,7 @@ impl Conditions<'_> {
             | Question::Impossible
             | Question::Expectation
             | Question::Reached
+            | Question::Order
             | Question::Withheld => self.timeout,
             Question::Mutant | Question::Reworked => (self.usual * 2 + FAULT_GRACE).min(self.timeout),
             Question::Calls => self.usual * 2 + BUILD_WALL,
@@ -103,6 +104,10 @@ impl Court<'_> {
     /// Lays the experiment's files over its tree, and does what it says.
     pub(super) fn perform(&mut self, conditions: &Conditions<'_>, experiment: &Experiment) -> Result<Observation> {
         self.lay_out(conditions, experiment, &experiment.removed)?;
+        if experiment.question == Question::Order {
+            // Code may remember in a file what it was asked before.
+            self.room.clear_scratch()?;
+        }
         self.timeout = conditions.timeout(experiment.question);
         match &experiment.way {
             Way::Tests(selection) => self.run_tests(experiment, selection),

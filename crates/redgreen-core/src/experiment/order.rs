@@ -1,0 +1,123 @@
+//! GREEN: do the tests of RED pass alone, in another order and twice? Tests that describe behaviour do. Needed for code that
+//! answers by how often it was called: a counter, an attribute, a file or a cache that gives contradicting tests what each of
+//! them wants, or answers kept in the order in which the tests ask.
+//!
+//! pytest runs all tests of RED in one process, the last one first, and then once more. Other runners cannot be told an
+//! order: there the last and the first test run alone, and the others while there is time. Whatever fails is blamed only
+//! after a second try.
+
+use super::{Experiment, Material, Question, Tree, selection, target_files};
+use crate::framework::invoke::Selection;
+use crate::report::{Report, Status};
+use crate::syntax::{self, Language};
+use crate::verdict::{Code, Reason};
+
+/// Read by our pytest plugin: the tests in reverse order, twice.
+const ORDER: &str = "REDGREEN_ORDER";
+const TWICE: &str = "reversed-twice";
+/// Tests that are tried alone in any case; the others wait until there is time.
+pub const ALONE_MIN: usize = 2;
+/// Tests that are tried alone at most, and tests that are looked at more closely after they failed in another order.
+const ALONE_MAX: usize = 20;
+const SUSPECTS_MAX: usize = 3;
+
+/// What is tried whatever happens, and what is tried while there is time.
+#[derive(Debug, Default)]
+pub struct Orders {
+    pub first: Vec<Experiment>,
+    pub more: Vec<Experiment>,
+}
+
+pub fn orders(material: &Material<'_>) -> Orders {
+    let files = target_files(material);
+    let Some(Selection::Files(files)) = Some(selection(&files, material.targets)) else { return Orders::default() };
+    let passing = passing(material);
+    if material.after.runner == "pytest" && !passing.is_empty() {
+        let all = Experiment::of_tests(
+            Question::Order,
+            Tree::Head,
+            Selection::Files(files),
+            "the tests of RED in one process, the last one first, and then once more",
+        );
+        return Orders { first: vec![Experiment { variables: vec![twice()], ..all }], more: Vec::new() };
+    }
+    // The only test of a suite is alone already.
+    if material.after.tests.iter().filter(|test| !test.status.is_idle()).count() < 2 {
+        return Orders::default();
+    }
+    let ends = passing.last().into_iter().chain(passing.first().filter(|_| passing.len() > 1));
+    let between = passing.iter().rev().skip(1).take(passing.len().saturating_sub(ALONE_MIN));
+    Orders {
+        first: ends.map(|id| alone(id, 0)).collect(),
+        more: between.take(ALONE_MAX).map(|id| alone(id, 0)).collect(),
+    }
+}
+
+/// One test in a process of its own.
+pub fn alone(id: &str, time: usize) -> Experiment {
+    let selection = Selection::One(id.to_owned());
+    Experiment { time, ..Experiment::of_tests(Question::Order, Tree::Head, selection, &format!("{id}, alone")) }
+}
+
+/// One test, and the same test again in the same process. Only pytest can be told so.
+pub fn repeated(id: &str) -> Experiment {
+    let what = format!("{id}, twice in one process");
+    Experiment { variables: vec![twice()], what, ..alone(id, 1) }
+}
+
+/// The tests of RED that passed with the whole suite and failed here.
+pub fn suspects(material: &Material<'_>, report: &Report) -> Vec<String> {
+    passing(material).into_iter().rev().filter(|id| fails(report, id)).take(SUSPECTS_MAX).collect()
+}
+
+pub fn fails(report: &Report, id: &str) -> bool {
+    report.test(id).is_some_and(|test| test.status.is_failure())
+}
+
+/// The reason where a test fails on its own.
+pub fn only_after_others(id: &str) -> Reason {
+    let sentence = format!(
+        "{id} passes only after other tests: it fails when it runs alone, so what the code answers depends on how often or \
+         in which order it was called"
+    );
+    Reason::new(Code::GreenSuspicious, sentence).test(id)
+}
+
+/// The reason where a test fails the second time, and the tests give the same call two answers. A test that cannot be
+/// repeated proves nothing without that: the code may keep a cache, or refuse to register a name twice.
+pub fn only_once(material: &Material<'_>, id: &str) -> Option<Reason> {
+    let call = contradiction(material)?;
+    let sentence = format!(
+        "{id} passes only the first time that it runs in a process, and the tests expect two answers of {call}: the code \
+         counts how often it was called"
+    );
+    Some(Reason::new(Code::GreenSuspicious, sentence).test(id))
+}
+
+/// A call that the tests of RED expect two answers of.
+fn contradiction(material: &Material<'_>) -> Option<String> {
+    let mut known: Vec<syntax::Stated> = Vec::new();
+    for file in target_files(material) {
+        let language = Language::of_path(&file);
+        let Some(source) = (material.now)(&file) else { continue };
+        let names: Vec<String> = syntax::imports(language, &source).into_iter().flat_map(|one| one.names).collect();
+        for item in syntax::items(language, &file, &source).iter().filter(|item| item.is_test) {
+            known.extend(syntax::stated(language, &file, &source, item, &names));
+        }
+    }
+    let other = |one: &&syntax::Stated| {
+        let same = |other: &syntax::Stated| other.name == one.name && other.arguments == one.arguments;
+        known.iter().any(|other| same(other) && other.expected != one.expected)
+    };
+    known.iter().find(other).map(|one| format!("{}({})", one.name, one.arguments.join(", ")))
+}
+
+/// The tests of RED that pass, in the order in which they ran.
+fn passing(material: &Material<'_>) -> Vec<String> {
+    let tests = material.after.tests.iter().filter(|test| material.targets.contains(&test.id));
+    tests.filter(|test| test.status == Status::Passed).map(|test| test.id.clone()).collect()
+}
+
+fn twice() -> (&'static str, String) {
+    (ORDER, TWICE.to_owned())
+}
