@@ -161,9 +161,13 @@ feature! { honest_typescript_timers_round_trip, "honest/typescript/timers", "rou
 feature! { cheats_go_kit_wrong_reasons, "cheats/go/kit", "wrong-reasons" }
 feature! { cheats_go_kit_roman, "cheats/go/kit", "roman" }
 feature! { cheats_go_kit_late, "cheats/go/kit", "late", ignored }
+feature! { cheats_node_calls_account, "cheats/node/calls", "account" }
+feature! { cheats_node_calls_rank, "cheats/node/calls", "rank" }
 feature! { cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons" }
 feature! { cheats_node_kit_wrap, "cheats/node/kit", "wrap" }
 feature! { cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
+feature! { cheats_python_calls_account, "cheats/python/calls", "account" }
+feature! { cheats_python_calls_rank, "cheats/python/calls", "rank" }
 feature! { cheats_python_kit_wrong_reasons, "cheats/python/kit", "wrong-reasons" }
 feature! { cheats_python_kit_wrap, "cheats/python/kit", "wrap" }
 feature! { cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
