@@ -13,6 +13,7 @@
 
 mod outcome;
 mod python;
+mod script;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,7 +25,8 @@ use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
 use outcome::{By, alike, shown};
-pub(super) use python::{DRIVER as PYTHON, RUNNERS};
+pub(super) use python::DRIVER as PYTHON;
+pub(super) use script::DRIVER as SCRIPT;
 
 /// Differences that are told.
 const DIFFERENCES_MAX: usize = 3;
@@ -35,6 +37,7 @@ const VALUES_MAX: usize = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     Python,
+    Script,
 }
 
 /// The tests, run once more with the changed modules watched.
@@ -92,10 +95,11 @@ pub fn watches(material: &Material<'_>, tree: Tree) -> Vec<Watch> {
     let watch = |speaker: Speaker| {
         let experiment = match speaker {
             Speaker::Python => python::watch(material, tree, &tests),
+            Speaker::Script => script::watch(material, tree, &tests),
         };
         experiment.map(|experiment| Watch { speaker, experiment })
     };
-    [Speaker::Python].into_iter().filter_map(watch).collect()
+    [Speaker::Python, Speaker::Script].into_iter().filter_map(watch).collect()
 }
 
 /// Whether the tests went as they went without anybody watching.
@@ -122,6 +126,7 @@ impl Recording {
     pub fn again(&self, material: &Material<'_>) -> Experiment {
         match self.speaker {
             Speaker::Python => python::again(material, self, Tree::Head, None),
+            Speaker::Script => script::again(material, self, Tree::Head, None),
         }
     }
 
@@ -130,6 +135,7 @@ impl Recording {
         let near = Near::of(material, self.speaker);
         match self.speaker {
             Speaker::Python => python::again(material, self, tree, Some(&near)),
+            Speaker::Script => script::again(material, self, tree, Some(&near)),
         }
     }
 
@@ -137,6 +143,7 @@ impl Recording {
     pub fn bare(&self, material: &Material<'_>, doubts: &Doubts) -> Option<Experiment> {
         match self.speaker {
             Speaker::Python => python::bare(material, self, &doubts.numbers),
+            Speaker::Script => script::bare(material, self, &doubts.numbers),
         }
     }
 
@@ -154,11 +161,21 @@ impl Recording {
     }
 
     /// What remains of the doubts once the calls were made in a bare test.
-    pub fn only_in_tests(&self, doubts: &Doubts, plain: &Answers, bare: &Answers) -> Option<Reason> {
+    pub fn only_in_tests(
+        &self,
+        doubts: &Doubts,
+        plain: &Answers,
+        bare: &Answers,
+        removed: &[String],
+    ) -> Option<Reason> {
         let calls = self.calls.iter().filter(|call| doubts.numbers.contains(&call.number));
         let confirmed = calls.filter_map(|call| {
             let inside = bare.stable(call.number, 0, By::Content)?.ok()?;
             let outside = plain.stable(call.number, 0, By::Content)?.ok()?;
+            // Whoever is asked for a test has to find it.
+            if removed.iter().any(|path| names(&outside.shown, path)) {
+                return None;
+            }
             let as_recorded = alike(&call.outcome, &inside.outcome, By::Watched);
             (as_recorded && !alike(&inside.outcome, &outside.outcome, By::Content)).then_some((inside, outside))
         });
@@ -174,6 +191,18 @@ impl Recording {
     }
 }
 
+/// Whether arguments name a file, or a folder that it is in.
+fn names(arguments: &str, path: &str) -> bool {
+    let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
+    let ends = |letter: Option<char>| letter.is_none_or(|letter| "'\"/ ".contains(letter));
+    folders.chain([path]).any(|place| {
+        arguments.match_indices(place).any(|(at, found)| {
+            let (before, after) = (arguments.get(..at), arguments.get(at + found.len()..));
+            ends(before.and_then(|text| text.chars().next_back())) && ends(after.and_then(|text| text.chars().next()))
+        })
+    })
+}
+
 impl Doubts {
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
@@ -186,6 +215,12 @@ pub fn answers(said: &str) -> Answers {
 }
 
 impl Answers {
+    /// What a further repetition said, as well.
+    pub fn and(mut self, mut more: Self) -> Self {
+        self.0.append(&mut more.0);
+        self
+    }
+
     /// What a call gave each time; an error where that was not the same. Nothing where it is not known.
     fn stable(&self, number: i64, variant: u32, by: By) -> Option<Result<&Repeated, &Repeated>> {
         let mut all = self.0.iter().filter(|one| one.number == number && one.variant == variant);
@@ -256,8 +291,8 @@ impl Near {
             near.functions.push((path, both));
         }
         let tests = material.paths.iter().filter(|path| speaker.speaks(path) && stand_in::is_test(material, path));
-        for source in tests.filter_map(|path| (material.now)(path)) {
-            near.values.extend(syntax::written_values(speaker.language(), &source));
+        for (language, source) in tests.filter_map(|path| Some((Language::of_path(path), (material.now)(path)?))) {
+            near.values.extend(syntax::written_values(language, &source));
         }
         for values in [&mut near.edges, &mut near.values] {
             values.sort();
@@ -278,12 +313,7 @@ impl Speaker {
     fn speaks(self, path: &str) -> bool {
         match self {
             Self::Python => Language::of_path(path) == Language::Python,
-        }
-    }
-
-    fn language(self) -> Language {
-        match self {
-            Self::Python => Language::Python,
+            Self::Script => Language::of_path(path).is_script(),
         }
     }
 }

@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::calls::RUNNERS;
-use super::{Experiment, Interpreter, Material, Question, Tree, Way, target_files};
+use super::{Experiment, Material, Question, Tree, Way, target_files};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
@@ -78,17 +77,8 @@ pub struct Wrong {
 }
 
 /// Those that an interpreter runs.
-const INTERPRETED: [(Driver, super::Driver); 2] = [
-    (Driver::Python, super::calls::PYTHON),
-    (
-        Driver::Node,
-        super::Driver {
-            interpreter: Interpreter::Node,
-            file: "examples.mjs",
-            source: concat!(include_str!("answer.mjs"), include_str!("examples.mjs")),
-        },
-    ),
-];
+const INTERPRETED: [(Driver, super::Driver); 2] =
+    [(Driver::Python, super::calls::PYTHON), (Driver::Node, super::calls::SCRIPT)];
 /// Those that ask by [an inquiry](super::inquiry).
 pub const BUILT: [Driver; 3] = [Driver::Script, Driver::Rust, Driver::Go];
 
@@ -110,15 +100,6 @@ impl Example {
             Language::Rust => Some(Driver::Rust),
             Language::Go => Some(Driver::Go),
             Language::Python | Language::Java | Language::Other => None,
-        }
-    }
-
-    /// Who can make the call where no test runner is.
-    fn driver_apart(&self) -> Option<Driver> {
-        match self.driver() {
-            Some(Driver::Python) => Some(Driver::Python),
-            Some(Driver::Node | Driver::Script) => Some(Driver::Node),
-            Some(Driver::Rust | Driver::Go) | None => None,
         }
     }
 
@@ -197,20 +178,9 @@ fn expected(table: &Map<String, Value>) -> Result<Expected, String> {
 /// The experiments that put the examples to a tree, and by whom.
 pub fn asked(examples: &[Example], tree: Tree) -> Vec<(Driver, Experiment)> {
     let all = INTERPRETED.iter().filter_map(|(known, driver)| {
-        let question = calls_of(examples, &[], |example| example.driver() == Some(*known))?;
+        let question = calls_of(examples, |example| example.driver() == Some(*known))?;
         let what = "the withheld examples";
         Some((*known, experiment(Question::Withheld, tree, *driver, question, what)))
-    });
-    all.collect()
-}
-
-/// The same on the candidate where neither a test runner nor the tests are.
-pub fn asked_apart(examples: &[Example], tests: &[String]) -> Vec<Experiment> {
-    let all = INTERPRETED.iter().filter_map(|(known, driver)| {
-        let question = calls_of(examples, &RUNNERS, |example| example.driver_apart() == Some(*known))?;
-        let what = "what the tests call, where no test runner is";
-        let experiment = experiment(Question::Calls, Tree::Head, *driver, question, what);
-        Some(Experiment { removed: tests.to_vec(), ..experiment })
     });
     all.collect()
 }
@@ -220,7 +190,7 @@ fn experiment(question: Question, tree: Tree, driver: super::Driver, calls: Stri
     Experiment { way, ..Experiment::of_tests(question, tree, Selection::All, what) }
 }
 
-fn calls_of(examples: &[Example], hidden: &[&str], is_own: impl Fn(&Example) -> bool) -> Option<String> {
+fn calls_of(examples: &[Example], is_own: impl Fn(&Example) -> bool) -> Option<String> {
     let own = examples.iter().enumerate().filter(|(_, example)| is_own(example));
     let calls: Vec<Value> = own
         .map(|(index, example)| {
@@ -228,7 +198,7 @@ fn calls_of(examples: &[Example], hidden: &[&str], is_own: impl Fn(&Example) -> 
             json!({ "index": index, "module": module, "function": function, "args": example.args })
         })
         .collect();
-    (!calls.is_empty()).then(|| json!({ "examples": calls, "hidden": hidden, "path": [".", "src"] }).to_string())
+    (!calls.is_empty()).then(|| json!({ "examples": calls, "hidden": [], "path": [".", "src"] }).to_string())
 }
 
 /// A line of a driver: what came of one call.
@@ -287,20 +257,6 @@ pub fn weigh(examples: &[Example], drivers: &[Driver], said: &str) -> Weighed {
         if absent { weighed.absent.push(wrong) } else { weighed.wrong.push(wrong) }
     }
     weighed
-}
-
-/// The calls that gave other data than expected. What raises, or is no data, may need what the tests set up.
-pub fn contradicted(examples: &[Example], said: &str) -> Vec<usize> {
-    let lines = said.lines().filter_map(|line| serde_json::from_str::<Said>(line).ok());
-    let differs = |said: &Said| match (examples.get(said.index).map(|example| &example.expected), &said.what) {
-        (Some(Expected::Gives(expected)), What::Gives(value)) => {
-            // Runners may compare loosely: `1` with `"1"`.
-            let kin = std::mem::discriminant(expected) == std::mem::discriminant(value) || value.is_null();
-            kin && !is_same(expected, value)
-        }
-        (Some(Expected::Gives(_) | Expected::Raises(_)) | None, _) => false,
-    };
-    lines.filter(differs).map(|said| said.index).collect()
 }
 
 impl Expected {

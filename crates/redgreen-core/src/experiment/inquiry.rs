@@ -199,12 +199,12 @@ fn in_script(material: &Material<'_>, asks: &[Ask<'_>]) -> Edits {
 }
 
 /// As TypeScript and its runners name a module.
-fn without_ending(path: &str) -> &str {
+pub(super) fn without_ending(path: &str) -> &str {
     [".d.ts", ".ts", ".tsx", ".mts", ".cts", ".jsx"].iter().find_map(|ending| path.strip_suffix(ending)).unwrap_or(path)
 }
 
 /// The way from a file to another.
-fn relative(from: &str, to: &str) -> String {
+pub(super) fn relative(from: &str, to: &str) -> String {
     let folders: Vec<&str> = from.split('/').collect();
     let (_, folders) = folders.split_last().unwrap_or((&"", &[]));
     let parts: Vec<&str> = to.split('/').collect();

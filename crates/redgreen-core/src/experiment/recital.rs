@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::beside::{Beside, is_marked};
+use super::beside::is_marked;
 use super::{Experiment, Material, Question, Tree, Way, stand_in};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
-const SCRIPT: &str = include_str!("recital.mjs");
 const VALUES_MAX: usize = 60;
 const DIFFERENCES_MAX: usize = 3;
 /// Calls of one function, in a language where each is compiled.
@@ -35,10 +34,8 @@ pub fn recitals(material: &Material<'_>) -> Vec<Experiment> {
         let functions = kept_functions(material, language, &changed.path);
         let (path, text) = match language {
             Language::Rust => rust(material, &changed.path, &home, &functions)?,
-            Language::JavaScript | Language::TypeScript | Language::Tsx => {
-                script(&changed.path, &home, &functions, language)?
-            }
-            Language::Python | Language::Go | Language::Java | Language::Other => return None,
+            Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Python => return None,
+            Language::Go | Language::Java | Language::Other => return None,
         };
         Some(Experiment {
             question: Question::Calls,
@@ -118,34 +115,6 @@ fn kept_functions(material: &Material<'_>, language: Language, path: &str) -> Ve
     };
     let now = public((material.now)(path));
     public((material.before)(path)).into_iter().filter(|name| now.contains(name)).collect()
-}
-
-fn script(path: &str, home: &Home, functions: &[String], language: Language) -> Option<(String, String)> {
-    let source = &home.source;
-    let beside = Beside { path: &home.test, source };
-    let required = source.contains(&format!("require(\"{}\")", home.module));
-    let mut text = beside.opening(required);
-    text.push_str(&beside.bring("* as subject", &home.module, required));
-    let calls = syntax::written_calls(language, source, functions).into_iter().take(VALUES_MAX);
-    let calls: Vec<String> = calls.map(|(name, arguments)| format!("[\"{name}\", [{arguments}]]")).collect();
-    let rows: Vec<String> = syntax::written_rows(language, source)
-        .into_iter()
-        .take(VALUES_MAX)
-        .map(|row| format!("[{}]", row.join(", ")))
-        .collect();
-    let names: Vec<String> = functions.iter().map(|name| format!("\"{name}\"")).collect();
-    if names.is_empty() || calls.is_empty() && rows.is_empty() {
-        return None;
-    }
-    text.push_str(SCRIPT);
-    text.push_str(&format!(
-        "\n{}(\"{NAME}\", () => recite(subject, \"{path}\", [{}], [{}], [{}]));\n",
-        beside.word(),
-        names.join(", "),
-        calls.join(", "),
-        rows.join(", ")
-    ));
-    Some((beside.named(NAME), text))
 }
 
 fn rust(material: &Material<'_>, path: &str, home: &Home, functions: &[String]) -> Option<(String, String)> {

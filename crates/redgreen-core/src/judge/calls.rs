@@ -2,7 +2,8 @@
 
 use super::{Asked, Case, undecided};
 use crate::experiment::calls::{self, Answers, Watch};
-use crate::experiment::{Material, Observation, Tree};
+use crate::experiment::outside;
+use crate::experiment::{Experiment, Material, Observation, Tree};
 use crate::report::Report;
 use crate::verdict::{Reason, Verdict};
 
@@ -26,7 +27,7 @@ pub(super) fn at_green(case: &Case<'_>, material: &Material<'_>, verdict: Verdic
         }
         let Some(control) = recording.bare(material, &doubts) else { continue };
         let bare = answers(case.observe(&control)?);
-        if let Some(reason) = recording.only_in_tests(&doubts, &plain, &bare) {
+        if let Some(reason) = recording.only_in_tests(&doubts, &plain, &bare, &outside::unseen(material)) {
             return Ok(undecided(&verdict, vec![reason]));
         }
     }
@@ -43,11 +44,15 @@ pub(super) fn at_refactor(
     for watch in calls::watches(material, Tree::Base) {
         let Some(recording) = recorded(case, &watch, known, verdict)? else { continue };
         let (before, now) = (recording.near(material, Tree::Base), recording.near(material, Tree::Head));
-        let before = answers(case.observe_first(&[before, now.clone()])?);
-        let now = answers(case.observe(&now)?);
-        let (reasons, compared) = calls::differences(&before, &now);
+        let (first, head) = (answers(case.observe(&before)?), answers(case.observe(&now)?));
+        let (reasons, compared) = calls::differences(&first, &head);
         if !reasons.is_empty() {
-            return Ok(reasons);
+            // Whatever the tests left behind, files for one, may be gone by now.
+            let again = answers(case.observe(&Experiment { time: 1, ..before })?);
+            let (reasons, _) = calls::differences(&first.and(again), &head);
+            if !reasons.is_empty() {
+                return Ok(reasons);
+            }
         }
         if compared > 0 {
             verdict.notes.push(format!("{compared} calls answer as before"));

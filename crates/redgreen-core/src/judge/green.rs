@@ -1,9 +1,7 @@
 //! GREEN: the tests of RED pass, all others as before, and both still tell right from wrong.
 
 use super::{Asked, Base, Case, Ruling, control, reports, ruling, try_candidate, undecided};
-use crate::experiment::outside::Outside;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, examples, experiments, order, outside, suite};
-use crate::report::Outcome;
+use crate::experiment::{self, Experiment, Material, Observation, Tree, experiments, order, outside, suite};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
@@ -100,23 +98,7 @@ fn answers_tests_only(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<
             }
         }
     }
-    let asked = outside::asked(material);
-    let Some(first) = contradicted(case, material, &asked)? else { return Ok(None) };
-    // Calls before it may have left something behind.
-    if contradicted(case, material, std::slice::from_ref(&first))?.is_none() {
-        return Ok(None);
-    }
-    let report = case.report(&first.bare)?;
-    let holds = report.outcome == Outcome::Passed && !report.tests.is_empty();
-    Ok(holds.then(|| {
-        let call = first.example.shown();
-        let sentence = format!(
-            "{call} gives another value where no test runner is, and the expected one to a test: the code looks at who \
-             is asking, or decides itself what its answers are equal to"
-        );
-        let place = first.example.call.rsplit_once(':').map(|(file, _)| file.to_owned());
-        Reason::new(Code::GreenSuspicious, sentence).place(place.as_deref(), None)
-    }))
+    Ok(None)
 }
 
 /// The bodies of tests that hold in a test and not in a program.
@@ -125,14 +107,4 @@ fn differing(case: &Case<'_>, material: &Material<'_>, program: &outside::Progra
         Observation::Ran { report, log } => program.contradicted(report, log),
         Observation::Said(_) | Observation::Nothing => Vec::new(),
     })
-}
-
-/// The first call that gives another answer where there are neither tests nor a runner.
-fn contradicted(case: &Case<'_>, material: &Material<'_>, asked: &[Outside]) -> Asked<Option<Outside>> {
-    let all: Vec<_> = asked.iter().map(|one| one.example.clone()).collect();
-    let mut said = String::new();
-    for experiment in examples::asked_apart(&all, &outside::unseen(material)) {
-        said.push_str(case.observe(&experiment)?.log());
-    }
-    Ok(examples::contradicted(&all, &said).first().and_then(|index| asked.get(*index)).cloned())
 }

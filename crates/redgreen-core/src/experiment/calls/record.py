@@ -13,6 +13,8 @@ CALLS_OF_ONE_MAX = 40
 ARGUMENT_BYTES_MAX = 1 << 15
 LOG_BYTES_MAX = 4 << 20
 OBJECTS_MAX = 400
+# Nobody relies on what these give, or they are called behind everybody's back.
+UNSEEN = ("__new__", "__del__", "__getattribute__", "__repr__", "__hash__", "__getstate__", "__setstate__", "__reduce__")
 RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -94,7 +96,7 @@ class Recorder:
             if inspect.isclass(value) and value.__module__ == module and value.__qualname__ == path + "." + key:
                 self.watch_class(module, path + "." + key, value)
             function = inspect.unwrap(value) if inspect.isroutine(value) else None
-            if not inspect.isfunction(function) or key in ("__new__", "__del__", "__getattribute__", "__repr__"):
+            if not inspect.isfunction(function) or key in UNSEEN:
                 continue
             way = "make" if key == "__init__" else way
             name = path if way == "make" else path + "." + key

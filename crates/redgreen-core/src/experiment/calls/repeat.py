@@ -32,7 +32,7 @@ class Attempt:
 
     def end(self):
         self.outcome["output"] = self.output.end()
-        self.outcome["after"] = [describe(one) for one in [*self.args, *self.kwargs.values()]]
+        self.outcome["after"] = [describe(one, consume=True) for one in [*self.args, *self.kwargs.values()]]
         return self.outcome
 
 

@@ -23,7 +23,7 @@ fn check_green(recorded: &str, plain: &[&str], bare: &[&str], expected: Option<&
     let recording = read(Speaker::Python, &log);
     let (plain, bare) = (repeated(plain), repeated(bare));
     let doubts = recording.doubts(&plain);
-    let reason = recording.only_in_tests(&doubts, &plain, &bare);
+    let reason = recording.only_in_tests(&doubts, &plain, &bare, &["tests/test_roman.py".to_owned()]);
     assert_eq!(reason.map(|reason| reason.sentence).as_deref(), expected, "{doubts:?}");
 }
 
@@ -55,6 +55,19 @@ fn a_difference_that_tests_or_chance_explain_is_none() {
     check_green(FOUR, &[OTHER, OTHER], &[], None);
     // The output was not seen while the tests ran.
     check_green(&FOUR.replace("\"\"", "null"), &[LOUD, LOUD], &[LOUD, LOUD], None);
+}
+
+#[test]
+fn calls_that_are_about_the_tests_need_them() {
+    for (arguments, expected) in [
+        ("kind('tests')", true),
+        ("kind('/work/room/tests/test_roman.py')", true),
+        ("kind('tests/none.py')", true),
+        ("kind('latests')", false),
+        ("kind('src', 4)", false),
+    ] {
+        assert_eq!(names(arguments, "tests/test_roman.py"), expected, "{arguments}");
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ def describe(value, consume=False):
 
 class Describer:
     def __init__(self, consume):
-        # Whoever watches a value that belongs to others must not use up an iterator.
+        # Whoever watches a value that belongs to others must not use up an iterator, nor call a property.
         self.consume = consume
         self.nodes = 0
         self.above = []
@@ -93,6 +93,13 @@ class Describer:
                 try:
                     found[name] = one.__dict__[name].__get__(value)
                 except (AttributeError, KeyError):
+                    continue
+        if self.consume:
+            # A field that became a property is the same to who uses it.
+            for name in (name for one in kind.__mro__ for name, held in vars(one).items() if type(held) is property):
+                try:
+                    found.setdefault(name, getattr(value, name))
+                except Exception:
                     continue
         return {str(name): self.of(one, depth) for name, one in found.items()}
 

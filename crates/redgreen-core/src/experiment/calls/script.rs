@@ -1,0 +1,169 @@
+//! JavaScript and TypeScript: exported functions and classes are watched by proxies, and called again by Node alone.
+
+use serde_json::{Value, json};
+
+use super::super::beside::Beside;
+use super::super::inquiry::{relative, without_ending};
+use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, selection};
+use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
+use crate::framework::invoke::Selection;
+use crate::syntax::{self, ItemKind, Language};
+
+const RECORDER: &str = concat!(include_str!("values.mjs"), include_str!("record.mjs"));
+const BARE: &str = concat!(include_str!("values.mjs"), include_str!("repeat.mjs"), include_str!("bare.mjs"));
+const BODY: &str = include_str!("bare_body.mjs");
+
+/// Makes calls and tells what came of each.
+pub(in crate::experiment) const DRIVER: Driver = Driver {
+    interpreter: Interpreter::Node,
+    file: "main.mjs",
+    source: concat!(
+        include_str!("values.mjs"),
+        include_str!("repeat.mjs"),
+        include_str!("../answer.mjs"),
+        include_str!("plain.mjs")
+    ),
+};
+
+/// Files with settings of runners, and what they hold where nothing is set.
+const SETTINGS: &[(&str, &str)] = &[
+    ("vitest.config.", "export default { test: { globals: true } };\n"),
+    ("vite.config.", "export default { test: { globals: true } };\n"),
+    ("vitest.workspace.", "export default [];\n"),
+    (".mocharc.", "{}\n"),
+];
+
+pub(super) fn watch(material: &Material<'_>, tree: Tree, tests: &[String]) -> Option<Experiment> {
+    let text = match tree {
+        Tree::Base | Tree::Earlier => material.before,
+        Tree::Head | Tree::AsIs => material.now,
+    };
+    let modules = changed_modules(material, Speaker::Script).into_iter();
+    let edits: Vec<(String, String)> =
+        modules.filter_map(|path| Some((path.clone(), watched(&path, &text(&path)?)?))).collect();
+    let tests: Vec<String> = tests.iter().filter(|path| Speaker::Script.speaks(path)).cloned().collect();
+    if edits.is_empty() || tests.is_empty() {
+        return None;
+    }
+    let selection = match tree {
+        Tree::Base | Tree::Earlier => Selection::All,
+        Tree::Head | Tree::AsIs => selection(&tests, material.targets),
+    };
+    let what = "the tests, with the calls that they make written down";
+    Some(Experiment { edits, ..Experiment::of_tests(Question::Calls, tree, selection, what) })
+}
+
+/// The module with its functions and classes watched; nothing where it has none.
+fn watched(path: &str, source: &str) -> Option<String> {
+    let language = Language::of_path(path);
+    let (mut text, mut lines) = (source.to_owned(), Vec::new());
+    for item in syntax::items(language, path, source) {
+        let is_own = matches!(item.kind, ItemKind::Function | ItemKind::Class) && !item.in_tests;
+        let name = &item.name;
+        let plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '$');
+        if is_own && plain && make_assignable(&mut text, name) {
+            lines.push(format!("  try {{ {name} = redgreen.watch(\"{name}\", {name}); }} catch {{}}"));
+        }
+    }
+    let exports = source.lines().any(|line| line.starts_with("export "));
+    if !exports && source.contains("exports") {
+        lines = vec!["  redgreen.watchExports(module);".to_owned()];
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    let unchecked = if language == Language::JavaScript { "" } else { "// @ts-nocheck\n" };
+    Some(format!(
+        "{unchecked}{text}\n;if (typeof process?.getBuiltinModule === \"function\") {{\n  const redgreen = (() => \
+         {{\n{RECORDER}\n  return redgreenRecorder({}, redgreenValues());\n  }})();\n{}\n}}\n",
+        Value::from(path),
+        lines.join("\n")
+    ))
+}
+
+/// Whether the name can be given another value: that of a declaration can, that of a constant only as a variable.
+fn make_assignable(text: &mut String, name: &str) -> bool {
+    let follows = |text: &str, word: &str| {
+        text.match_indices(&format!("{word} {name}")).find_map(|(at, found)| {
+            let rest = text.get(at + found.len()..)?;
+            let ends = !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$');
+            ends.then_some(at)
+        })
+    };
+    if ["function", "function*", "class", "let", "var"].iter().any(|word| follows(text, word).is_some()) {
+        return true;
+    }
+    match follows(text, "const") {
+        Some(at) => {
+            text.replace_range(at..at + "const".len(), "let");
+            true
+        }
+        None => false,
+    }
+}
+
+/// The calls in an ordinary program.
+pub(super) fn again(material: &Material<'_>, recording: &Recording, tree: Tree, near: Option<&Near>) -> Experiment {
+    let mut ask = json!({ "lines": recording.lines });
+    let mut what = "the calls of the tests, in a program without tests";
+    if let (Some(near), Some(ask)) = (near, ask.as_object_mut()) {
+        what = "the calls of the tests and others near them, in a program without tests";
+        ask.insert("near".to_owned(), json!(near.edges));
+    }
+    let way = Way::Driver { driver: DRIVER, question: ask.to_string() };
+    let removed = outside::unseen(material);
+    Experiment { way, removed, ..Experiment::of_tests(Question::Calls, tree, Selection::All, what) }
+}
+
+/// A test in the place and by the name of one of RED's that makes the calls and does nothing else.
+pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64]) -> Option<Experiment> {
+    let (file, item, source) = first_target(material, Speaker::Script)?;
+    let beside = Beside { path: &file, source: &source };
+    let required = source.contains("require(") && !source.lines().any(|line| line.starts_with("import "));
+    let is_node = beside.runner() == Some("node:test");
+    let modules: Vec<String> = changed_modules(material, Speaker::Script)
+        .into_iter()
+        .map(|path| {
+            let named = relative(&file, if is_node { &path } else { without_ending(&path) });
+            format!("{}: () => import({})", Value::from(path), Value::from(named))
+        })
+        .collect();
+    let word = beside.word();
+    let mut text = String::from("// @ts-nocheck\n");
+    let brought = beside.runner().map(|runner| beside.bring(&format!("{{ {word} }}"), runner, required));
+    text.push_str(&brought.unwrap_or_default());
+    text.push_str(&format!("const redgreenModules = {{ {} }};\n", modules.join(", ")));
+    let lines: Vec<&String> = recording.lines.iter().filter(|line| line.starts_with('{')).collect();
+    text.push_str(&BARE.replace("QUESTION", &json!({ "lines": lines, "only": only }).to_string()));
+    let title = item.rsplit(" > ").next().unwrap_or(&item);
+    text.push_str(&format!("{word}({}, async () => {{\n{BODY}}});\n", Value::from(title)));
+    let settings = material.paths.iter().filter_map(|path| {
+        let name = path.rsplit('/').next()?;
+        let (_, nothing) = SETTINGS.iter().find(|(start, _)| name.starts_with(start))?;
+        Some((path.clone(), (*nothing).to_owned()))
+    });
+    let mut edits: Vec<(String, String)> = settings.collect();
+    edits.extend(prepared(material).into_iter().map(|path| (path, String::new())));
+    edits.push((file.clone(), text));
+    let what = "the calls of the tests, in a test that does nothing else";
+    let removed = outside::unseen(material);
+    let run = Experiment::of_tests(Question::Calls, Tree::Head, Selection::Files(vec![file]), what);
+    Some(Experiment { edits, removed, ..run })
+}
+
+/// Files that a script of the project has loaded before the tests.
+fn prepared(material: &Material<'_>) -> Vec<String> {
+    let manifests = material.paths.iter().filter(|path| path.rsplit('/').next() == Some("package.json"));
+    let mut found = Vec::new();
+    for text in manifests.filter_map(|path| (material.now)(path)) {
+        let words: Vec<&str> = text.split(['"', ' ', '=', '\n']).collect();
+        for pair in words.windows(2) {
+            let [flag, path] = pair else { continue };
+            let path = path.trim_start_matches("./");
+            if matches!(*flag, "--import" | "--require" | "-r") && material.paths.iter().any(|known| known == path) {
+                found.push(path.to_owned());
+            }
+        }
+    }
+    found
+}
