@@ -9,6 +9,7 @@ mod again;
 mod asleep;
 pub mod behaviour;
 mod beside;
+pub mod bodies;
 mod canary;
 pub mod examples;
 mod impossible;
@@ -36,6 +37,7 @@ use crate::verdict::Reason;
 
 pub use about::About;
 pub(crate) use asleep::asleep;
+pub use bodies::Build;
 pub use scope::new_features;
 use stub::is_external_test;
 pub use suspected::{hidden_from_coverage, suspicions};
@@ -128,9 +130,9 @@ pub enum Way {
     Tests(Selection),
     /// A program of ours reads what to call and writes down what came of it; only data goes in and out.
     Driver { driver: Driver, question: String },
-    /// The tests are run, and with them an example program is built, of the package in that folder. Then it is run alone,
-    /// where there are no tests; what it prints is the log.
-    Program { selection: Selection, folder: String, apart: Vec<String> },
+    /// A program is built in the folder `root`. Then it is started in the folder `home`, where the files `apart` are gone;
+    /// what it prints is what it says.
+    Program { build: Build, root: String, home: String, apart: Vec<String> },
 }
 
 /// A program of ours, and who runs it.
@@ -313,8 +315,9 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
         }
     }
     controls.extend(asked);
-    // What these mean is told later; they are listed here to be made beside the others.
-    let orders = order::orders(material);
+    // What these mean is told later; they are listed here to be made beside the others. Where code is built, nothing is.
+    let built = files.iter().any(|file| matches!(Language::of_path(file), Language::Rust | Language::Go));
+    let orders = if built { order::Orders::default() } else { order::orders(material) };
     controls.extend(orders.first);
     controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
     controls.extend(orders.more);

@@ -1,8 +1,6 @@
 //! GREEN: what a test was told is asked once more where no test runner is. Code that answers otherwise there, and gives
 //! the test's answer to a test that does nothing else, looks at who is asking, however it finds out.
 
-mod rust;
-
 use serde_json::{Map, Value};
 
 use super::beside::{Beside, is_marked};
@@ -10,8 +8,6 @@ use super::examples::{Example, Expected};
 use super::{Experiment, Material, Question, Tree, Way, is_target, stand_in, target_files};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
-
-pub use rust::{Program, programs};
 
 /// Calls that are made; those after them say the same.
 const CALLS_MAX: usize = 40;
