@@ -8,6 +8,7 @@ mod about;
 mod again;
 mod asleep;
 mod beside;
+pub mod bodies;
 pub mod calls;
 mod canary;
 pub mod examples;
@@ -39,6 +40,7 @@ use crate::verdict::Reason;
 
 pub use about::About;
 pub(crate) use asleep::asleep;
+pub use bodies::Build;
 pub use scope::new_features;
 use stub::is_external_test;
 pub use suspected::{hidden_from_coverage, suspicions};
@@ -141,9 +143,9 @@ pub enum Way {
     Watched { selection: Selection, files: Vec<String> },
     /// A program of ours reads what to call and writes down what came of it; only data goes in and out.
     Driver { driver: Driver, question: String },
-    /// The tests are run, and with them an example program is built, of the package in that folder. Then it is run alone,
-    /// where there are no tests; what it prints is the log.
-    Program { selection: Selection, folder: String, apart: Vec<String> },
+    /// A program is built in the folder `root`. Then it is started in the folder `home`, where the files `apart` are gone;
+    /// what it prints is what it says.
+    Program { build: Build, root: String, home: String, apart: Vec<String> },
 }
 
 /// A program of ours, and who runs it.
@@ -299,8 +301,9 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     controls.extend(stub::emptied(material, &files));
     controls.extend(impossible::impossible(material, &files));
     controls.extend(calls::watches(material, Tree::Head).into_iter().map(|watch| watch.experiment));
-    // What these mean is told later; they are listed here to be made beside the others.
-    let orders = order::orders(material);
+    // What these mean is told later; they are listed here to be made beside the others. Where code is built, nothing is.
+    let built = files.iter().any(|file| matches!(Language::of_path(file), Language::Rust | Language::Go));
+    let orders = if built { order::Orders::default() } else { order::orders(material) };
     controls.extend(orders.first);
     controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
     controls.extend(orders.more);

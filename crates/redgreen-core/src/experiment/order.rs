@@ -2,13 +2,13 @@
 //! answers by how often it was called: a counter, an attribute, a file or a cache that gives contradicting tests what each of
 //! them wants, or answers kept in the order in which the tests ask.
 //!
-//! pytest runs all tests of RED in one process, the last one first, and then once more. Other runners cannot be told an
-//! order: there the last and the first test run alone, and the others while there is time. Whatever fails is blamed only
-//! after a second try.
+//! pytest runs all tests of RED in one process, the last one first, and then once more; so do the programs of
+//! [`super::bodies`]. Other runners cannot be told an order: there the last and the first test run alone, and the others
+//! while there is time. Whatever fails is blamed only after a second try.
 
 use super::{Experiment, Material, Question, Tree, selection, target_files};
 use crate::framework::invoke::Selection;
-use crate::report::{Report, Status};
+use crate::report::{Report, Status, Test};
 use crate::syntax::{self, Language};
 use crate::verdict::{Code, Reason};
 
@@ -30,7 +30,7 @@ pub struct Orders {
 
 pub fn orders(material: &Material<'_>) -> Orders {
     let files = target_files(material);
-    let Some(Selection::Files(files)) = Some(selection(&files, material.targets)) else { return Orders::default() };
+    let Selection::Files(files) = selection(&files, material.targets) else { return Orders::default() };
     let passing = passing(material);
     if material.after.runner == "pytest" && !passing.is_empty() {
         let all = Experiment::of_tests(
@@ -71,7 +71,9 @@ pub fn suspects(material: &Material<'_>, report: &Report) -> Vec<String> {
 }
 
 pub fn fails(report: &Report, id: &str) -> bool {
-    report.test(id).is_some_and(|test| test.status.is_failure())
+    // A test of Go that runs others is told by them alone.
+    let own = |test: &&Test| test.id == id || test.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'));
+    report.tests.iter().filter(own).any(|test| test.status.is_failure())
 }
 
 /// The reason where a test fails on its own.
@@ -96,20 +98,37 @@ pub fn only_once(material: &Material<'_>, id: &str) -> Option<Reason> {
 
 /// A call that the tests of RED expect two answers of.
 fn contradiction(material: &Material<'_>) -> Option<String> {
-    let mut known: Vec<syntax::Stated> = Vec::new();
+    let mut known: Vec<(String, String)> = Vec::new();
     for file in target_files(material) {
         let language = Language::of_path(&file);
         let Some(source) = (material.now)(&file) else { continue };
         let names: Vec<String> = syntax::imports(language, &source).into_iter().flat_map(|one| one.names).collect();
+        if matches!(language, Language::Rust | Language::Go) {
+            known.extend(compared(&source));
+            continue;
+        }
         for item in syntax::items(language, &file, &source).iter().filter(|item| item.is_test) {
-            known.extend(syntax::stated(language, &file, &source, item, &names));
+            let stated = syntax::stated(language, &file, &source, item, &names).into_iter();
+            known.extend(stated.map(|one| (format!("{}({})", one.name, one.arguments.join(", ")), one.expected)));
         }
     }
-    let other = |one: &&syntax::Stated| {
-        let same = |other: &syntax::Stated| other.name == one.name && other.arguments == one.arguments;
-        known.iter().any(|other| same(other) && other.expected != one.expected)
-    };
-    known.iter().find(other).map(|one| format!("{}({})", one.name, one.arguments.join(", ")))
+    let other =
+        |(call, expected): &&(String, String)| known.iter().any(|(known, other)| known == call && other != expected);
+    known.iter().find(other).map(|(call, _)| call.clone())
+}
+
+/// Calls and the values that tests of Rust or Go compare them with, as far as both stand in one line.
+fn compared(source: &str) -> Vec<(String, String)> {
+    const WAYS: [&str; 3] = [
+        r"assert_eq!\(\s*([\w:.]+\([^()]*\)(?:\.unwrap\(\))?)\s*,\s*([^,;]+?)\s*\);",
+        r":?=\s*([\w.]+\([^()]*\));\s*\w+\s*!=\s*([^\s{]+)",
+        r"if\s+([\w.]+\([^()]*\))\s*!=\s*([^\s{]+)",
+    ];
+    let found = WAYS.iter().filter_map(|way| regex::Regex::new(way).ok()).flat_map(|way| {
+        let pairs = way.captures_iter(source).map(|found| (found[1].to_owned(), found[2].to_owned()));
+        pairs.collect::<Vec<_>>()
+    });
+    found.collect()
 }
 
 /// The tests of RED that pass, in the order in which they ran.

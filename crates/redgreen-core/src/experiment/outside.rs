@@ -1,13 +1,8 @@
-//! GREEN, for Rust: the bodies of tests are built once more as a program, where no test runner is. Code that answers otherwise
-//! there looks at who is asking, however it finds out. Languages whose calls can be recorded have [`calls`](super::calls).
-
-mod rust;
+//! What whoever uses the code does not have: its tests.
 
 use super::beside::is_marked;
 use super::{Material, stand_in};
 use crate::syntax::Language;
-
-pub use rust::{Program, programs};
 
 /// The tests of the project: whoever uses the code has none of these either.
 pub fn unseen(material: &Material<'_>) -> Vec<String> {

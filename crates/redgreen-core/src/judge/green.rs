@@ -1,7 +1,10 @@
 //! GREEN: the tests of RED pass, all others as before, and both still tell right from wrong.
 
 use super::{Asked, Base, Case, Ruling, control, reports, ruling, try_candidate, undecided};
-use crate::experiment::{self, Experiment, Material, Observation, Tree, experiments, order, outside, suite};
+use crate::experiment::bodies::Held;
+use crate::experiment::order::Orders;
+use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, experiments, order, suite};
+use crate::report::{Outcome, Status};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
@@ -39,14 +42,12 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
         control(case, material, &experiments(material, case.faults_max), &mut verdict)?;
     }
     if verdict.decision == Decision::Accepted {
-        let suspicions = experiment::suspicions(material);
-        if !suspicions.is_empty() {
-            return Ok(undecided(&verdict, suspicions));
-        }
-        if let Some(reason) = depends_on_order(case, material, &mut verdict)? {
+        verdict.notes.extend(experiment::suspicions(material).into_iter().map(|reason| reason.sentence));
+        let mut told = Told::default();
+        if let Some(reason) = fails_in_a_program(case, material, &mut told, &mut verdict)? {
             return Ok(undecided(&verdict, vec![reason]));
         }
-        if let Some(reason) = answers_tests_only(case, material)? {
+        if let Some(reason) = depends_on_order(case, material, told, &mut verdict)? {
             return Ok(undecided(&verdict, vec![reason]));
         }
         return super::calls::at_green(case, material, verdict);
@@ -54,10 +55,68 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
     Ok(verdict)
 }
 
+/// What the bodies of tests tell of their order: they run last one first, and twice.
+#[derive(Default)]
+struct Told {
+    anything: bool,
+    /// They hold alone, and not after others.
+    suspects: Vec<String>,
+}
+
+/// A body of a test that does not hold in an ordinary program.
+fn fails_in_a_program(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    told: &mut Told,
+    verdict: &mut Verdict,
+) -> Asked<Option<Reason>> {
+    for program in bodies::programs(material) {
+        let Some(said) = case.observe(&program.experiment(material))?.said() else { continue };
+        told.anything = true;
+        for (at, held) in program.held(said).into_iter().enumerate() {
+            let id = program.test(at).to_owned();
+            if !held.contains(&Held::No) {
+                continue;
+            }
+            // Other bodies may have left something behind.
+            let only = program.with_only(at);
+            let Some(said) = case.observe(&only.experiment(material))?.said() else { continue };
+            let passes_as_the_only_test = || -> Asked<bool> {
+                let report = case.report(&order::alone(&id, 1))?;
+                // A test of Go that runs others is told by them alone.
+                Ok(report.outcome == Outcome::Passed && report.tests.iter().any(|test| test.status == Status::Passed))
+            };
+            match only.held(said).first() {
+                Some([Held::No, _]) if passes_as_the_only_test()? => {
+                    let sentence = format!(
+                        "{id} holds in a test, and not where the same lines are an ordinary program: the code looks at \
+                         who is asking"
+                    );
+                    return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).test(&id)));
+                }
+                Some([Held::Yes, Held::No]) => {
+                    if let Some(reason) = order::only_once(material, &id) {
+                        return Ok(Some(reason));
+                    }
+                    verdict.notes.push(format!("{id} passes only the first time that it runs in a process"));
+                }
+                Some([Held::Yes, Held::Yes]) => told.suspects.push(id),
+                Some(_) | None => {}
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// A test of RED that passes only after others, or only once. It is tried twice before anybody is blamed.
-fn depends_on_order(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Option<Reason>> {
-    let orders = order::orders(material);
-    let mut suspects: Vec<String> = Vec::new();
+fn depends_on_order(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    told: Told,
+    verdict: &mut Verdict,
+) -> Asked<Option<Reason>> {
+    let orders = if told.anything { Orders::default() } else { order::orders(material) };
+    let mut suspects = told.suspects;
     for experiment in orders.first.iter().chain(&orders.more) {
         let Some(report) = case.observe(experiment)?.report() else { continue };
         suspects.extend(order::suspects(material, report));
@@ -81,30 +140,4 @@ fn depends_on_order(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verd
         }
     }
     Ok(None)
-}
-
-/// What the tests were told is asked where no runner is. Another answer there, and the test's own to a test that does
-/// nothing else, is a matter for a human.
-fn answers_tests_only(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<Reason>> {
-    for program in outside::programs(material) {
-        if let Some(number) = differing(case, material, &program)?.first() {
-            let alone = program.with_only(*number);
-            if !differing(case, material, &alone)?.is_empty() {
-                let sentence = format!(
-                    "{} holds in a test, and not where the same lines are a program: the code looks at who is asking",
-                    alone.test(0)
-                );
-                return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).place(Some(&program.file), None)));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// The bodies of tests that hold in a test and not in a program.
-fn differing(case: &Case<'_>, material: &Material<'_>, program: &outside::Program) -> Asked<Vec<usize>> {
-    Ok(match case.observe(&program.experiment(outside::unseen(material)))? {
-        Observation::Ran { report, log } => program.contradicted(report, log),
-        Observation::Said(_) | Observation::Nothing => Vec::new(),
-    })
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use redgreen_core::experiment::{Driver, Experiment, Interpreter, Observation, Question, Tree, Way};
+use redgreen_core::experiment::{Build, Driver, Experiment, Interpreter, Observation, Question, Tree, Way, bodies};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::SLOWER_MAX;
-use redgreen_core::report::{Outcome, Report};
+use redgreen_core::report::{Exit, Outcome, Report};
 use redgreen_core::syntax::INERT_LOG;
 
 use super::Charge;
@@ -26,8 +26,6 @@ const FAULT_GRACE: Duration = Duration::from_millis(500);
 const BUILD_WALL: Duration = Duration::from_secs(60);
 const DRIVER_WALL: Duration = Duration::from_secs(10);
 const OUTPUT_BYTES_MAX: usize = 8 << 20;
-/// What the program of [`Way::Program`] is called.
-const PROGRAM: &str = "redgreen_bare";
 
 /// What experiments of one trial have in common.
 #[derive(Clone)]
@@ -119,16 +117,16 @@ impl Court<'_> {
                 Ok(Observation::Ran { report: Box::new(report), log: watch.opened().join("\n") })
             }
             Way::Driver { driver, question } => self.ask(*driver, question),
-            Way::Program { selection, folder, apart } => {
-                let ran = self.build_program(experiment, selection)?;
-                let Some((report, built)) = ran else { return Ok(Observation::Nothing) };
+            Way::Program { build, root, home, apart } => {
+                let Some(built) = self.build_program(build, root)? else { return Ok(Observation::Nothing) };
                 self.lay_out(conditions, &Experiment { edits: Vec::new(), ..experiment.clone() }, apart)?;
-                let place = self.room.scratch().join("program");
-                fs::copy(&built, &place).context("copy a program")?;
-                // Where cargo starts tests.
-                let home = self.room.folder().join(folder);
-                let output = self.start(&self.room.program(place).cwd(&home))?;
-                Ok(Observation::Ran { report: Box::new(report), log: output.stdout_text() })
+                let home = self.room.folder().join(home);
+                let output = self.start(&self.given(self.room.program(built).cwd(&home)), DRIVER_WALL)?;
+                // One that was ended had no time to tell of every body.
+                Ok(match output.exit {
+                    Exit::TimedOut => Observation::Nothing,
+                    Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted => Observation::Said(output.stdout_text()),
+                })
             }
         }
     }
@@ -161,19 +159,43 @@ impl Court<'_> {
         Ok(Observation::Ran { report: Box::new(report), log: String::from_utf8_lossy(&calls).into_owned() })
     }
 
-    /// The report of the tests, and the program that was built with them; nothing where it cannot be built.
-    fn build_program(&mut self, experiment: &Experiment, selection: &Selection) -> Result<Option<(Report, PathBuf)>> {
-        let Some(built) = self.room.build().map(|folder| folder.join("debug/examples").join(PROGRAM)) else {
-            return Ok(None);
+    /// A copy of the program, in a place where no test is; nothing where it cannot be built.
+    fn build_program(&mut self, build: &Build, root: &str) -> Result<Option<PathBuf>> {
+        let place = self.room.scratch().join(bodies::NAME);
+        let root = self.room.folder().join(root);
+        let (built, program) = match build {
+            Build::Cargo { packages } => {
+                let Some(built) = self.room.build().map(|folder| folder.join("debug").join(bodies::NAME)) else {
+                    return Ok(None);
+                };
+                // The profile of the tests, so that what they depend on is not built again.
+                let program = self.room.program("cargo").args(["build", "--profile", "test", "--bin", bodies::NAME]);
+                let without = |name: &String| format!("profile.test.package.\"{name}\".debug-assertions=false");
+                let program = packages.iter().fold(program, |program, name| program.args(["--config", &without(name)]));
+                (built, program)
+            }
+            Build::Go { package } => {
+                let program = self.room.program("go").args(["build", "-o"]).arg(&place).arg(package);
+                (place.clone(), program)
+            }
         };
-        // What an older verdict built would be run in its place.
-        match fs::remove_file(&built) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).context("remove an old program"),
-            Ok(()) | Err(_) => {}
+        // What an older experiment built would be run in its place.
+        for old in [&built, &place] {
+            match fs::remove_file(old) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(error).context("remove an old program");
+                }
+                Ok(()) | Err(_) => {}
+            }
         }
-        let ran = self.run_tests(experiment, selection)?;
-        let report = ran.report().cloned().filter(|_| built.is_file());
-        Ok(report.map(|report| (report, built)))
+        let output = self.start(&program.cwd(&root), self.timeout)?;
+        if !output.success() || !built.is_file() {
+            return Ok(None);
+        }
+        if built != place {
+            fs::copy(&built, &place).context("copy a program")?;
+        }
+        Ok(Some(place))
     }
 
     /// What a driver says; nothing where its interpreter is not here.
@@ -188,12 +210,12 @@ impl Court<'_> {
         let program = self.room.program(interpreter).arg(&file).stdin(question.to_owned());
         // The order of a set is nobody's behaviour.
         let program = program.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0");
-        let said = self.start(&self.given(program))?.stdout_text();
+        let said = self.start(&self.given(program), DRIVER_WALL)?.stdout_text();
         Ok(Observation::Said(format!("{}\n", self.redacted(&said))))
     }
 
-    fn start(&mut self, program: &Program) -> Result<Output> {
-        let limits = Limits { wall: DRIVER_WALL, output_bytes_max: OUTPUT_BYTES_MAX };
+    fn start(&mut self, program: &Program, wall: Duration) -> Result<Output> {
+        let limits = Limits { wall, output_bytes_max: OUTPUT_BYTES_MAX };
         let request = Request { network: Network::Loopback, outlet: None, extra: &[], limits, stop: self.ground.stop };
         let started = Instant::now();
         let output = self.room.run(&self.sandbox, program, &request)?.output;

@@ -1,0 +1,188 @@
+//! GREEN: do the bodies of RED's tests hold in an ordinary program, too? They are built without test `cfg`, dev-dependencies
+//! and debug assertions, and started without a test runner, its arguments or any test file in sight, under an ordinary name.
+//! Honest code does there what it did in the test. Needed for Rust and Go, where code can look at its arguments, its own
+//! executable, the call stack or how it was compiled.
+//!
+//! The bodies run in reverse order and twice in one process: code that counts its calls is noticed as well. A body that
+//! fails is blamed only where it fails as the only body, too, and passes as the only test under the runner.
+
+mod go;
+mod rust;
+
+use super::outside::unseen;
+use super::{About, Experiment, Material, Question, Tree, Way, target_files};
+use crate::report::Status;
+use crate::syntax::{self, Item, Language};
+
+/// Bodies of one file that are tried; those after them say the same.
+const BODIES_MAX: usize = 40;
+/// How the program begins a line that tells what became of a body.
+const MARK: &str = "~~ body";
+const ROUNDS: usize = 2;
+/// What the program is called.
+pub const NAME: &str = "program";
+
+/// How a program is built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// A binary of the package in the folder; `packages` are built without debug assertions.
+    Cargo { packages: Vec<String> },
+    /// The package in that folder, from the root of the module.
+    Go { package: String },
+}
+
+/// The tests of one file as a program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The file that they are from.
+    pub file: String,
+    /// Where it is built, and where it is started.
+    root: String,
+    home: String,
+    build: Build,
+    edits: Vec<(String, String)>,
+    /// The file that holds `main`, what stands before it, and how it is written.
+    main: String,
+    head: String,
+    write: fn(&str, &[Body]) -> String,
+    bodies: Vec<Body>,
+}
+
+#[derive(Clone, Debug)]
+struct Body {
+    /// As the runner knows the test.
+    id: String,
+    /// What to call.
+    path: String,
+}
+
+/// What became of a body, the first time and the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    Yes,
+    No,
+    /// It skipped itself, or the program ended before its turn.
+    Unknown,
+}
+
+/// One for each file with tests of RED whose bodies can be built without the runner.
+pub fn programs(material: &Material<'_>) -> Vec<Program> {
+    let made = target_files(material).into_iter().filter_map(|file| match Language::of_path(&file) {
+        Language::Rust => rust::program(material, file),
+        Language::Go => go::program(material, file),
+        Language::Python
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Java
+        | Language::Other => None,
+    });
+    made.filter(|program| !program.bodies.is_empty()).collect()
+}
+
+impl Program {
+    pub fn experiment(&self, material: &Material<'_>) -> Experiment {
+        let mut edits = self.edits.clone();
+        edits.push((self.main.clone(), (self.write)(&self.head, &self.bodies)));
+        let what = match self.bodies.as_slice() {
+            [only] => format!("the body of {}, in an ordinary program", only.id),
+            _ => format!("the tests of {}, in an ordinary program", self.file),
+        };
+        let way = Way::Program {
+            build: self.build.clone(),
+            root: self.root.clone(),
+            home: self.home.clone(),
+            apart: unseen(material),
+        };
+        Experiment {
+            question: Question::Calls,
+            tree: Tree::Head,
+            edits,
+            way,
+            removed: Vec::new(),
+            time: 0,
+            variables: Vec::new(),
+            about: Vec::new(),
+            what,
+            otherwise: None,
+        }
+    }
+
+    /// The program with one of its bodies.
+    pub fn with_only(&self, at: usize) -> Self {
+        Self { bodies: self.bodies.get(at).cloned().into_iter().collect(), ..self.clone() }
+    }
+
+    pub fn test(&self, at: usize) -> &str {
+        self.bodies.get(at).map_or("", |body| &body.id)
+    }
+
+    /// What the program said of each body. The first one that it says nothing of ended it.
+    pub fn held(&self, said: &str) -> Vec<[Held; ROUNDS]> {
+        let mut all = vec![[Held::Unknown; ROUNDS]; self.bodies.len()];
+        for round in 0..ROUNDS {
+            for at in (0..self.bodies.len()).rev() {
+                let begins = format!("{MARK} {at} {round} ");
+                let word = said.lines().find_map(|line| line.strip_prefix(&begins));
+                let Some(held) = all.get_mut(at).and_then(|rounds| rounds.get_mut(round)) else { continue };
+                *held = match word {
+                    Some("holds") => Held::Yes,
+                    Some("fails") | None => Held::No,
+                    Some(_) => Held::Unknown,
+                };
+                if word.is_none() {
+                    return all;
+                }
+            }
+        }
+        all
+    }
+}
+
+/// The tests of RED in a file that pass, each with its item.
+fn targets<'i>(material: &Material<'_>, file: &str, items: &'i [Item]) -> Vec<(&'i Item, String)> {
+    let own = items.iter().filter(|item| item.is_test).filter_map(|item| {
+        let about = About { file: file.to_owned(), item: item.name.clone() };
+        let passed = |test: &&crate::report::Test| {
+            test.status == Status::Passed && material.targets.contains(&test.id) && about.is(test)
+        };
+        material.after.tests.iter().find(passed).map(|test| (item, test.id.clone()))
+    });
+    own.take(BODIES_MAX).collect()
+}
+
+fn items(file: &str, source: &str) -> Vec<Item> {
+    syntax::items(Language::of_path(file), file, source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_body_that_nothing_is_said_of_ended_the_program() {
+        use Held::{No, Unknown, Yes};
+        let body = |id: &str| Body { id: id.to_owned(), path: id.to_owned() };
+        let program = Program {
+            file: "tests/add.rs".to_owned(),
+            root: String::new(),
+            home: String::new(),
+            build: Build::Cargo { packages: Vec::new() },
+            edits: Vec::new(),
+            main: "src/program.rs".to_owned(),
+            head: String::new(),
+            write: |_, _| String::new(),
+            bodies: vec![body("one"), body("two")],
+        };
+        let said = |lines: &[&str]| lines.iter().map(|line| format!("\n{MARK} {line}\n")).collect::<String>();
+        for (lines, expected) in [
+            (vec!["1 0 holds", "0 0 holds", "1 1 holds", "0 1 holds"], [[Yes, Yes], [Yes, Yes]]),
+            (vec!["1 0 holds", "0 0 fails", "1 1 holds", "0 1 fails"], [[No, No], [Yes, Yes]]),
+            (vec!["1 0 skipped", "0 0 holds", "1 1 skipped", "0 1 holds"], [[Yes, Yes], [Unknown, Unknown]]),
+            (vec!["1 0 holds"], [[No, Unknown], [Yes, Unknown]]),
+            (vec![], [[Unknown, Unknown], [No, Unknown]]),
+        ] {
+            assert_eq!(program.held(&said(&lines)), expected, "{lines:?}");
+        }
+    }
+}
