@@ -612,7 +612,7 @@ fn what_is_new_in_a_refactoring_is_used() {
 
 #[test]
 fn code_that_is_built_is_asked_by_a_test_of_ours() {
-    for (path, old, new, test, source, place, part) in [(
+    let (path, old, new, test, source, place, part) = (
         "src/roman.rs",
         "pub fn add(a: &str, n: u32) -> u32 { n }\n",
         "pub fn add(a: &str, n: u32) -> u32 { n + 0 }\n",
@@ -620,14 +620,13 @@ fn code_that_is_built_is_asked_by_a_test_of_ours() {
         "use roman::roman::add;\n#[test]\nfn a() {\n    assert_eq!(add(\"a b\", 3), 3);\n}\n",
         "tests/redgreen_recital.rs",
         "told(\"roman::roman::add(\\\"a b\\\", 4)\", || roman::roman::add(\"a b\", 4));",
-    )] {
-        let scene =
-            Scene { before: &[(path, old), (test, source)], now: &[(path, new), (test, source)], ..Scene::default() };
-        let told = scene.ask(JudgedPhase::Refactor, recital::recitals);
-        let (laid, text) = &told.first().unwrap().edits[0];
-        assert_eq!(laid, place);
-        assert!(text.contains(part), "{text}");
-    }
+    );
+    let scene =
+        Scene { before: &[(path, old), (test, source)], now: &[(path, new), (test, source)], ..Scene::default() };
+    let told = scene.ask(JudgedPhase::Refactor, recital::recitals);
+    let (laid, text) = &told.first().unwrap().edits[0];
+    assert_eq!(laid, place);
+    assert!(text.contains(part), "{text}");
     let said = recital::said("[\"f(1)\", \"2\"]\nnoise\n");
     assert_eq!(said.answers.get("f(1)").map(String::as_str), Some("2"));
 }
