@@ -1,9 +1,10 @@
 //! The ruling on a phase: from the change, the report accepted last and the report of the candidate, nothing else. No
 //! word of any agent is an input.
 
+mod carried;
 mod claimed;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
@@ -12,6 +13,7 @@ use crate::phase::JudgedPhase;
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
 
+pub use carried::carry;
 pub use claimed::turned_green;
 use claimed::{nothing_to_make_pass, turns_green};
 
@@ -63,36 +65,6 @@ fn telling_line(words: &str) -> Option<&str> {
 fn say_exit_code_only(verdict: &mut Verdict) {
     for reason in verdict.reasons.iter_mut().filter(|reason| !reason.sentence.contains(EXIT_CODE_ONLY)) {
         reason.sentence = format!("{EXIT_CODE_ONLY}{}", reason.sentence);
-    }
-}
-
-/// The report to compare the next phase with: the candidate's, and what it could not show because the new test does not
-/// compile yet. Those tests are owed at GREEN, where what the new test broke has to be whole again: only what was broken
-/// or unclean before it stays excused.
-pub fn carry(before: &Report, after: &Report) -> Report {
-    let mut carried = after.clone();
-    let (known, owed) = after.load_errors.iter().cloned().partition(|error| known_load_error(before, error));
-    (carried.load_errors, carried.owed) = (known, owed);
-    if after.outcome != Outcome::Passed {
-        carried.outcome = before.outcome;
-    }
-    // A run that came to its end hides nothing: what is not in it is gone, and was accepted so.
-    if is_whole(after) {
-        return carried;
-    }
-    let seen: BTreeSet<&str> = after.tests.iter().map(|test| test.id.as_str()).collect();
-    let hidden = before.tests.iter().filter(|test| !seen.contains(test.id.as_str())).cloned();
-    carried.tests.extend(hidden);
-    carried
-}
-
-/// Whether every test that is there has a result.
-fn is_whole(report: &Report) -> bool {
-    match report.outcome {
-        Outcome::Passed | Outcome::Failed | Outcome::Errored | Outcome::Skipped | Outcome::NoTests => {
-            report.load_errors.is_empty() && report.finished && !report.has(Flag::ResultMissing)
-        }
-        Outcome::DidNotCompile | Outcome::Crashed | Outcome::TimedOut | Outcome::UsageError => false,
     }
 }
 
