@@ -12,8 +12,8 @@ const SHIM: &str = include_str!("steps.go.in");
 /// Folders of ours: what stands in for `testing`, and tests that see the package from outside.
 const STEPS: &str = "steps";
 const USES: &str = "uses";
-/// What only a test binary is: tests that start themselves would start the program again and again.
-const OF_THE_RUNNER: &[&str] = &["os.Args", "os.Executable", "-test.", "func TestMain("];
+/// What only a test binary is or sees: tests that start themselves would start the program again and again.
+const OF_THE_RUNNER: &[&str] = &["os.Args", "os.Executable", "-test.", "func TestMain(", "_test.go\""];
 
 pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> {
     let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();

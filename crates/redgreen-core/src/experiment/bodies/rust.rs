@@ -9,8 +9,8 @@ use crate::syntax::Item;
 
 /// Attributes of test functions that the compiler itself knows.
 const BUILT_IN: &[&str] = &["test", "should_panic", "ignore", "allow", "expect", "cfg", "doc", "inline"];
-/// Given by cargo or by the test runner while tests run.
-const OF_THE_RUNNER: &[&str] = &["\"CARGO", "thread::current"];
+/// Given by cargo or by the test runner while tests run; and test files, of which the program sees none.
+const OF_THE_RUNNER: &[&str] = &["\"CARGO", "thread::current", "\"tests"];
 /// Tests that start themselves would start the program again and again.
 const ITSELF: &str = "current_exe";
 /// Packages of a workspace that are built without debug assertions.
@@ -213,7 +213,8 @@ mod tests {
         for (body, plain) in [
             ("assert_eq!(add(1), 2);", true),
             ("std::env::var(\"CARGO_MANIFEST_DIR\").unwrap();", false),
-            ("std::fs::read(\"tests/data\").unwrap();", true),
+            ("std::fs::read(\"data\").unwrap();", true),
+            ("assert_eq!(kind(\"tests\"), \"folder\");", false),
         ] {
             let source = format!("#[test]\nfn adds() {{\n    {body}\n}}\n");
             let items = items("tests/add.rs", &source);
