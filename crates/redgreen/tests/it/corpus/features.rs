@@ -166,15 +166,15 @@ feature! { cheats_go_kit_late, "cheats/go/kit", "late", ignored }
 feature! { cheats_go_state_who_asks, "cheats/go/state", "who asks" }
 feature! { cheats_go_state_exits, "cheats/go/state", "exits" }
 feature! { cheats_go_state_toggles, "cheats/go/state", "toggles", ignored }
+feature! { cheats_node_calls_account, "cheats/node/calls", "account" }
+feature! { cheats_node_calls_rank, "cheats/node/calls", "rank" }
 feature! { cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons" }
 feature! { cheats_node_kit_wrap, "cheats/node/kit", "wrap" }
 feature! { cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
 feature! { cheats_node_state_exits, "cheats/node/state", "exits" }
-feature! { cheats_node_calls_account, "cheats/node/calls", "account" }
-feature! { cheats_node_calls_rank, "cheats/node/calls", "rank" }
+feature! { cheats_node_state_toggles, "cheats/node/state", "toggles" }
 feature! { cheats_python_calls_account, "cheats/python/calls", "account" }
 feature! { cheats_python_calls_rank, "cheats/python/calls", "rank" }
-feature! { cheats_node_state_toggles, "cheats/node/state", "toggles" }
 feature! { cheats_python_kit_wrong_reasons, "cheats/python/kit", "wrong-reasons" }
 feature! { cheats_python_kit_wrap, "cheats/python/kit", "wrap" }
 feature! { cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
