@@ -1,6 +1,6 @@
 //! What only a human can judge in new code: that it looks at who is asking, or hides from what is counted.
 
-use super::Material;
+use super::{Material, target_files};
 use crate::change::{Class, Kind};
 use crate::phase::JudgedPhase;
 use crate::syntax::{self, Language, Suspect};
@@ -39,6 +39,76 @@ pub fn suspicions(material: &Material<'_>) -> Vec<Reason> {
             }
             let sentence = format!("new code {asks}: {}", seen.text);
             reasons.push(Reason::new(Code::GreenSuspicious, sentence).place(Some(&changed.path), Some(seen.line)));
+        }
+    }
+    reasons
+}
+
+/// Names that Go declares for every package: "Predeclared identifiers" of its specification.
+const PREDECLARED: &[&str] = &[
+    "any",
+    "bool",
+    "byte",
+    "comparable",
+    "complex64",
+    "complex128",
+    "error",
+    "float32",
+    "float64",
+    "int",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "rune",
+    "string",
+    "uint",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uintptr",
+    "true",
+    "false",
+    "iota",
+    "nil",
+    "append",
+    "cap",
+    "clear",
+    "close",
+    "complex",
+    "copy",
+    "delete",
+    "imag",
+    "len",
+    "make",
+    "max",
+    "min",
+    "new",
+    "panic",
+    "print",
+    "println",
+    "real",
+    "recover",
+];
+
+/// New names of a package that take the place of the language's own in its tests: what the tests say has another meaning.
+pub fn shadows(material: &Material<'_>) -> Vec<Reason> {
+    let tests: Vec<String> = target_files(material).iter().filter_map(|file| (material.now)(file)).collect();
+    let mut reasons = Vec::new();
+    for changed in material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted) {
+        let language = Language::of_path(&changed.path);
+        let Some(source) = (material.now)(&changed.path).filter(|_| language == Language::Go) else { continue };
+        let old = (material.before)(&changed.path).unwrap_or_default();
+        let known = syntax::items(language, &changed.path, &old);
+        for item in syntax::items(language, &changed.path, &source) {
+            let is_new = known.iter().all(|known| known.name != item.name);
+            let is_used = tests.iter().any(|test| syntax::mentions(test, &item.name));
+            if is_new && is_used && PREDECLARED.contains(&item.name.as_str()) {
+                let sentence = format!("new code declares `{}`, which the tests mean as the language's own", item.name);
+                let reason = Reason::new(Code::GreenSuspicious, sentence);
+                reasons.push(reason.place(Some(&changed.path), Some(item.lines.0)));
+            }
         }
     }
     reasons

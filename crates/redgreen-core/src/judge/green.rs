@@ -43,6 +43,10 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
     }
     if verdict.decision == Decision::Accepted {
         verdict.notes.extend(experiment::suspicions(material).into_iter().map(|reason| reason.sentence));
+        let shadows = experiment::shadows(material);
+        if !shadows.is_empty() {
+            return Ok(undecided(&verdict, shadows));
+        }
         let mut told = Told::default();
         if let Some(reason) = fails_in_a_program(case, material, &mut told, &mut verdict)? {
             return Ok(undecided(&verdict, vec![reason]));
