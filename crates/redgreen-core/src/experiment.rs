@@ -80,7 +80,7 @@ pub enum Tree {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// Is every test as it should be?
+    /// What is the result of every test?
     Suite,
     /// Is it the same once more? A new test has to fail each time; an old one that passes once is a flake.
     Again,
@@ -144,7 +144,7 @@ pub enum Way {
     /// A program of ours reads what to call and writes down what came of it; only data goes in and out.
     Driver { driver: Driver, question: String },
     /// A program is built in the folder `root`. Then it is started in the folder `home`, where the files `apart` are gone;
-    /// what it prints is what it says.
+    /// its output is the observation.
     Program { build: Build, root: String, home: String, apart: Vec<String> },
 }
 

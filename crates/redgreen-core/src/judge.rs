@@ -36,7 +36,7 @@ pub struct Case<'a> {
     pub facts: Vec<Reason>,
     /// What the tests of the base showed, where somebody remembers.
     pub before: Option<Report>,
-    /// The tests that RED made fail; `None` where nobody remembers.
+    /// The tests that RED made fail; `None` if no earlier verdict is stored.
     pub targets: Option<Vec<String>>,
     /// Whether there is a tree before the base, to see what failed there already.
     pub has_earlier: bool,
@@ -138,7 +138,7 @@ struct Base {
     targets: Vec<String>,
 }
 
-/// Where nobody remembers: the base, and the tree before it for what RED is not to blame for.
+/// Without a stored verdict: runs the base, and the tree before it to find tests that failed before RED.
 fn base(case: &Case<'_>) -> Asked<Base> {
     let owed = |report: &Report| match case.phase {
         JudgedPhase::Green => failing(report),

@@ -100,11 +100,11 @@ pub struct Charge<'a> {
     /// Trees.
     pub base: &'a str,
     pub head: &'a str,
-    /// The tree before the base: what failed there already is not RED's doing. Asked only where nobody remembers.
+    /// The tree before the base: what failed there already is not RED's doing. Run only if no earlier verdict is stored.
     pub earlier: Option<&'a str>,
     /// What is known of the base; found out where it is not.
     pub before: Option<Report>,
-    /// The tests RED made fail; `None` when nobody remembers.
+    /// The tests RED made fail; `None` if no earlier verdict is stored.
     pub targets: Option<Vec<String>>,
     /// The surroundings when the base was accepted.
     pub surroundings: Option<Seen>,

@@ -1,4 +1,4 @@
-//! Is every test as it should be? All tests of a tree; the candidate's with tests and runner configuration as they were
+//! What is the result of every test? All tests of a tree; the candidate's with tests and runner configuration as they were
 //! frozen. Nothing is laid over the tree, and the report is compared with that of the tree before.
 
 use super::{Experiment, Question, Tree, Way};

@@ -30,7 +30,7 @@ fn made(seen: &Seen) -> Made {
 /// The question in one sentence.
 fn asked(question: Question) -> &'static str {
     match question {
-        Question::Suite => "Is every test as it should be?",
+        Question::Suite => "What is the result of every test?",
         Question::Again => "Is it the same once more?",
         Question::Recording => "Do the tests fail for more than a snapshot that nobody has recorded yet?",
         Question::Inert => "Do the new tests call what they test, and fail when it does nothing?",

@@ -328,7 +328,7 @@ fn every_experiment_can_be_seen_again_by_hand() {
     let of = |question: &str| {
         made.iter().filter(|one| one["question"].as_str().unwrap().contains(question)).collect::<Vec<_>>()
     };
-    for (question, exit) in [("as it should be", 0), ("on the code before", 1), ("cannot be met", 1)] {
+    for (question, exit) in [("result of every test", 0), ("on the code before", 1), ("cannot be met", 1)] {
         let found = of(question);
         let again = found.first().unwrap_or_else(|| panic!("{question}: {json:#}"))["again"].as_str().unwrap();
         fs::remove_dir_all(story.root.join("again")).ok();
@@ -339,7 +339,7 @@ fn every_experiment_can_be_seen_again_by_hand() {
     fs::remove_dir_all(story.root.join("again")).unwrap();
     story
         .redgreen("judge green --brief \"roman numerals\" --explain")
-        .says("1. Is every test as it should be?")
+        .says("1. What is the result of every test?")
         .says("git archive");
     assert!(!story.redgreen("judge green --brief \"roman numerals\"").stdout.contains("git archive"));
 }
