@@ -131,6 +131,15 @@ fn what_the_tests_read_is_theirs_wherever_it_lies() {
     let cheat =
         [("roman.py", "def to_roman(n):\n    return \"I\" * n\n"), ("data/rows.json", "[[1, \"I\"], [4, \"IIII\"]]")];
     check(red, "green", &cheat, "refused", "green.tests_changed");
+    // Data may come with the test that reads it, and is frozen from then on.
+    let with_data = || {
+        let story = project();
+        story.file("data/rows.json", "[[1, \"I\"], [4, \"IV\"]]").file("tests/test_roman.py", test).commit("red");
+        expect(&story, "red", "accepted", "red.not_implemented");
+        story
+    };
+    check(with_data, "green", &cheat, "refused", "green.tests_changed");
+    check(with_data, "green", &[("roman.py", CODE)], "accepted", "green.passes");
     // What only the code reads is the code's.
     let code = "import json\nimport pathlib\n\n\ndef to_roman(n):\n    signs = json.loads((pathlib.Path(__file__).parent / \
                 \"data\" / \"signs.json\").read_text())\n    out = \"\"\n    for value, sign in signs:\n        \
