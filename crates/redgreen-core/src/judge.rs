@@ -13,7 +13,7 @@ mod withheld;
 
 use crate::change::Change;
 use crate::experiment::examples::Example;
-use crate::experiment::replaced::is_unwritten;
+use crate::experiment::replaced::{self, is_unwritten};
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, suite};
 use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Status, volatile};
@@ -160,6 +160,11 @@ fn base(case: &Case<'_>) -> Asked<Base> {
     // What RED removed is no matter of GREEN.
     let material = case.material(&report, &targets);
     carried.tests.retain(|test| report.test(&test.id).is_some() || !is_unwritten(&material, test));
+    if targets.is_empty() {
+        let mut hidden = carried.clone();
+        hidden.tests.retain(|test| report.test(&test.id).is_none());
+        targets = replaced::owed(case.old, &report.load_errors, &hidden);
+    }
     Ok(Base { report: carried, targets })
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::{About, Material, stand_in};
 use crate::change::{ChangedPath, Class, Kind};
-use crate::report::{LoadError, Report, Test};
+use crate::report::{LoadError, Report, Status, Test};
 use crate::syntax::{self, Item, ItemChange, Language};
 
 /// Files of code whose names are looked at.
@@ -56,6 +56,22 @@ pub fn is_unwritten(material: &Material<'_>, test: &Test) -> bool {
     let items = syntax::items(Language::of_path(home), home, &source);
     let named = |item: &Item| About { file: home.to_owned(), item: item.name.clone() }.is(test);
     items.iter().any(|item| item.is_test) && !items.iter().any(named)
+}
+
+/// The tests that stand in files which do not load, as `read` gives them: they ran before, and are owed once it does. They
+/// may be all that RED changed.
+pub fn owed(read: &dyn Fn(&str) -> Option<String>, errors: &[LoadError], before: &Report) -> Vec<String> {
+    let mut files: Vec<&str> = errors.iter().filter_map(|error| error.file.as_deref()).collect();
+    files.sort_unstable();
+    files.dedup();
+    let mut written: Vec<About> = Vec::new();
+    for file in files {
+        let items = syntax::items(Language::of_path(file), file, &read(file).unwrap_or_default());
+        let tests = items.into_iter().filter(|item| item.is_test);
+        written.extend(tests.map(|item| About { file: file.to_owned(), item: item.name }));
+    }
+    let passed = before.tests.iter().filter(|test| test.status == Status::Passed);
+    passed.filter(|test| written.iter().any(|about| about.is(test))).map(|test| test.id.clone()).collect()
 }
 
 fn changed<'m>(material: &'m Material<'_>) -> impl Iterator<Item = &'m ChangedPath> {

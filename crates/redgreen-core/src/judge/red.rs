@@ -32,6 +32,11 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
         if tried.verdict.decision == Decision::Accepted {
             tried.unseen = super::withheld::at_red(case, &tried.after, &mut tried.verdict)?;
         }
+        if tried.verdict.decision == Decision::Accepted && tried.verdict.targets.is_empty() {
+            let mut hidden = known.clone();
+            hidden.tests.retain(|test| tried.after.test(&test.id).is_none());
+            tried.verdict.targets = replaced::owed(case.new, &tried.after.load_errors, &hidden);
+        }
     }
     Ok(ruling(&known, tried))
 }

@@ -113,3 +113,20 @@ fn a_refactoring_keeps_values_and_the_data_of_tests() {
     surface("tests/test_a.py", &table("11, 22, 33"), &table("11, 22"), "refactor.tests_weakened");
     surface("tests/test_a.py", &table("11, 22"), &table("11, 22, 33"), "");
 }
+
+/// In Rust a test's id does not name its file.
+#[test]
+fn tests_of_a_file_that_does_not_load_are_owed() {
+    let error = LoadError {
+        stage: crate::report::Stage::Build,
+        file: Some("src/map/tests.rs".to_owned()),
+        line: None,
+        kind: LoadErrorKind::MissingSymbol,
+        code: None,
+        message: String::new(),
+    };
+    let read = |path: &str| (path == "src/map/tests.rs").then(|| "#[test]\nfn inserts() {}\n".to_owned());
+    let before = report(&["+kit::map::tests::inserts", "+kit::map::tests::gone", "-kit::map::tests::fails"]);
+    let owed = crate::experiment::replaced::owed(&read, &[error], &before);
+    assert_eq!(owed, ["kit::map::tests::inserts"]);
+}

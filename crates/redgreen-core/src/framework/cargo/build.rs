@@ -25,6 +25,8 @@ const MISSING_SYMBOL_CODES: &[&str] = &[
     "E0583", // module file
     "E0599", // method, associated function, variant
     "E0061", "E0107", "E0277", "E0308", "E0618", // there, with another signature
+    "E0057", "E0593", "E0631", // it takes or gives a closure of another form
+    "E0023", "E0027", "E0063", // a variant or struct with other fields
     "E0050", "E0053", "E0185", "E0186", "E0220", "E0271", // a trait that has another form
     "E0368", "E0369", "E0600", "E0608", "E0614", // operator
     "E0451", "E0603", "E0616", "E0624", // there, but private
