@@ -43,7 +43,7 @@ pub(crate) use asleep::asleep;
 pub use bodies::Build;
 pub use scope::new_features;
 use stub::is_external_test;
-pub use suspected::{hidden_from_coverage, shadows, suspicions};
+pub use suspected::{hidden_from_coverage, shadows};
 pub use wrong_reason::{doubts, wrong_reasons};
 
 /// Test files that are looked at; the others of a very large change are taken as they are.

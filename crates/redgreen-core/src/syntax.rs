@@ -4,9 +4,10 @@
 //! without a row, and a source too long, too deep or too broken to read, gets the empty answer: it is known by file only.
 //! No answer here is a verdict: the runs decide, and these say where to look.
 
+mod added;
 mod assertion;
 mod call;
-mod contradiction;
+
 mod doctest;
 mod expectation;
 mod frozen;
@@ -35,13 +36,13 @@ mod smell;
 mod stated;
 mod stub;
 mod surface;
-mod suspicion;
+
 mod tree;
 mod unrelated;
 mod word;
 mod written;
 
-pub use contradiction::{Contradiction, contradiction};
+pub use added::{added_lines, shared_values};
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
 pub use hash::only_reformatted;
 pub use imports::{Import, imports};
@@ -60,7 +61,7 @@ pub use smell::{Finding, Smell};
 pub use stated::{Stated, stated};
 pub use stub::is_stub;
 pub use surface::{Given, identifiers, surface};
-pub use suspicion::{Suspect, Suspicion, added_lines, shared_literals, suspicious};
+
 pub use tree::SOURCE_BYTES_MAX;
 pub use unrelated::{mistyped, unrelated};
 pub use written::{Signature, plain_signatures, signatures, written_calls, written_rows, written_values};

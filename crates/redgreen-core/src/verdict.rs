@@ -131,10 +131,11 @@ pub struct Meaning {
 }
 
 macro_rules! vocabulary {
-    ($($variant:ident $name:literal $side:ident $meaning:literal $next:literal;)*) => {
+    // Names in brackets are those of earlier versions.
+    ($($variant:ident $name:literal $(($old:literal))? $side:ident $meaning:literal $next:literal;)*) => {
         /// Why a verdict is what it is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        pub enum Code { $(#[serde(rename = $name)] $variant,)* }
+        pub enum Code { $(#[serde(rename = $name $(, alias = $old)?)] $variant,)* }
 
         /// Every code, in the order of the documentation.
         pub const VOCABULARY: &[Meaning] = &[$(Meaning {
@@ -213,12 +214,9 @@ vocabulary! {
         "the new test does not call the code it is about" "call the code, and look at what it gives back";
     RedNoAssertion "red.no_assertion" Test
         "the new test passes with code that does nothing" "assert what the code has to do";
-    RedUnrelatedFailure "red.unrelated_failure" Test
+    RedUnrelatedFailure "red.unrelated_failure" ("red.cannot_pass") Test
         "the new test fails at something that no code of the project can change"
         "let what the code gives back decide whether the test passes";
-    RedCannotPass "red.cannot_pass" Test
-        "the new tests ask one call for two answers: no code can give both"
-        "decide on one of the answers; where the code remembers, say so in the test";
     RedFlaky "red.flaky" Test
         "the new test fails at one time and passes at another" "write a test whose result does not change by itself";
 

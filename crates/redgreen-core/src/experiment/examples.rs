@@ -356,11 +356,11 @@ pub fn hard_coded(material: &Material<'_>) -> Option<String> {
         let old = (material.before)(&changed.path).unwrap_or_default();
         let language = Language::of_path(&changed.path);
         for (_, test) in tests.iter().filter(|(other, _)| *other == language) {
-            if let Some(first) = syntax::shared_literals(language, test, &old, &new).first() {
+            if let Some(line) = syntax::shared_values(language, test, &old, &new) {
                 return Some(format!(
-                    "{}:{} holds the values of the test: the answers may be hard-coded; ask for another value in the \
+                    "{}:{line} holds the values of the test: the answers may be hard-coded; ask for another value in the \
                      next test, or withhold examples (--examples)",
-                    changed.path, first.line
+                    changed.path
                 ));
             }
         }

@@ -1,6 +1,5 @@
 //! Tables for the controls: what each is made of, and what a run of it says.
 
-mod outside;
 mod reasons;
 mod replaced;
 

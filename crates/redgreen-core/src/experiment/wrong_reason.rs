@@ -18,22 +18,8 @@ pub fn wrong_reasons(material: &Material<'_>) -> Vec<Reason> {
     // A file that nobody will write is no matter of the code.
     let missing = outsiders(material).into_iter().filter(|outsider| outsider.wants_data);
     reasons.extend(missing.map(|outsider| outsider.reason));
-    reasons.extend(changed_test_files(material).iter().filter_map(|file| two_answers(material, file)));
     reasons.extend(material.after.load_errors.iter().flat_map(|error| behind(material, error)));
     reasons
-}
-
-/// One call that has to give two answers.
-fn two_answers(material: &Material<'_>, file: &str) -> Option<Reason> {
-    let source = (material.now)(file)?;
-    let language = Language::of_path(file);
-    let new = super::tests_of(material, file);
-    let items = syntax::items(language, file, &source);
-    let tests: Vec<&Item> = items.iter().filter(|item| new.iter().any(|about| about.item == item.name)).collect();
-    let found = syntax::contradiction(language, file, &source, &tests, material.brief)?;
-    let ([one, other], [first, second]) = (found.answers, found.lines);
-    let sentence = format!("{file} wants `{}` to be {one} (line {first}) and {other} (line {second})", found.call);
-    Some(Reason::new(Code::RedCannotPass, sentence).place(Some(file), Some(second)))
 }
 
 /// Tests of a file that does not load yet, which will fail whatever makes it load.

@@ -42,7 +42,6 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
         control(case, material, &experiments(material, case.faults_max), &mut verdict)?;
     }
     if verdict.decision == Decision::Accepted {
-        verdict.notes.extend(experiment::suspicions(material).into_iter().map(|reason| reason.sentence));
         let shadows = experiment::shadows(material);
         if !shadows.is_empty() {
             return Ok(undecided(&verdict, shadows));

@@ -1,7 +1,6 @@
 //! Tables: a source, and what the questions see in it.
 
 mod change;
-mod contradiction;
 mod imports;
 mod inert;
 mod items;

@@ -514,7 +514,6 @@ const CONTROLS: &[Code] = &[
     Code::RefactorPublicRemoved,
     Code::RefactorNewFeature,
     Code::RedUnrelatedFailure,
-    Code::RedCannotPass,
 ];
 
 #[test]

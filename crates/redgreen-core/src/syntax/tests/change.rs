@@ -1,4 +1,4 @@
-//! Two versions of a file: tests frozen and overlaid, stubs, suspicions, mutants.
+//! Two versions of a file: tests frozen and overlaid, stubs, shared values, mutants.
 
 use super::*;
 
@@ -205,101 +205,12 @@ fn stubs_of_other_languages() {
     }
 }
 
-#[track_caller]
-fn suspects(path: &str, new: &str, expected: &[(Suspect, u32)]) {
-    let found = suspicious(Language::of_path(path), path, "", new);
-    assert_eq!(found.iter().map(|one| (one.suspect, one.line)).collect::<Vec<_>>(), expected, "{new}");
-}
-
-#[test]
-fn suspicious_code_is_named() {
-    suspects("a.py", "import sys\nif \"pytest\" in sys.modules:\n    pass\n", &[(Suspect::DetectsTests, 2)]);
-    suspects("a.go", "package a\n\nvar tested = strings.Contains(os.Args[0], \"a\")\n", &[(Suspect::DetectsTests, 3)]);
-    suspects("a.go", "package a\n\nvar given = os.Args[1:]\n", &[]);
-    suspects("a.go", "package main\n\nfunc main() {\n\tif len(os.Args) < 2 {\n\t}\n}\n", &[]);
-    suspects("a.py", "import sys\nthis = sys.modules[__name__]\nsys.modules[name] = made\n", &[]);
-    suspects("a.py", "import sys\nsys.modules[\"_pytest\" + \".main\"]\n", &[(Suspect::DetectsTests, 2)]);
-    suspects("a.py", "import os\nos.environ.get('PYTEST_CURRENT_TEST')\n", &[(Suspect::DetectsTests, 2)]);
-    suspects("a.py", "class A:\n    def __eq__(self, other):\n        return True\n", &[(Suspect::AlwaysEqual, 2)]);
-    suspects("a.py", "class A:\n    def __eq__(self, other):\n        return self.x == other.x\n", &[]);
-    suspects("a.py", "sys._getframe(1).f_globals.get('CASES')\n", &[(Suspect::InspectsStack, 1)]);
-    suspects("a.py", "open('tests/test_roman.py').read()\n", &[(Suspect::ReadsTests, 1)]);
-    suspects("a.py", "os._exit(0)\n", &[(Suspect::Exits, 1)]);
-    suspects("a.py", "raise unittest.SkipTest('no')\n", &[(Suspect::SkipsTests, 1)]);
-    suspects("a.py", "# hard-coded for now\nx = 1\n", &[(Suspect::AdmitsIt, 1)]);
-    suspects(
-        "a.rs",
-        "impl PartialEq<&str> for A {\n    fn eq(&self, _: &&str) -> bool {\n        true\n    }\n}\n",
-        &[(Suspect::AlwaysEqual, 2)],
-    );
-    suspects("a.rs", "macro_rules! assert_eq { ($($t:tt)*) => {}; }\n", &[(Suspect::PatchesRunner, 1)]);
-    suspects("a.rs", "fn f() -> u8 { if cfg!(test) { 4 } else { 0 } }\n", &[(Suspect::DetectsTests, 1)]);
-    suspects("a.rs", "fn f() { let t = include_str!(\"../tests/roman.rs\"); }\n", &[(Suspect::ReadsTests, 1)]);
-    suspects("a.js", "if (process.env.NODE_ENV === 'test') f();\n", &[(Suspect::DetectsTests, 1)]);
-    suspects("a.js", "const on = process.env[\"VI\" + (\"TE\" + \"ST\")];\n", &[(Suspect::DetectsTests, 1)]);
-    suspects("a.js", "f(process[\"argv\"]);\n", &[(Suspect::DetectsTests, 1)]);
-    suspects("a.js", "keys(process.env).some((key) => key.endsWith('TEST_CONTEXT'));\n", &[(Suspect::DetectsTests, 1)]);
-    suspects("a.py", "if \"py\" \"test\" in loaded:\n    pass\n", &[(Suspect::DetectsTests, 1)]);
-    suspects("a.rs", "fn f() { std::thread::current().name(); }\n", &[(Suspect::DetectsTests, 1)]);
-    suspects("a.rs", "fn f() -> bool { cfg!(debug_assertions) }\n", &[(Suspect::DetectsTests, 1)]);
-    suspects("a.go", "package a\n\nfunc len(x any) int { return 9 }\n", &[(Suspect::PatchesRunner, 3)]);
-    suspects("a.go", "package a\n\nconst true = false\n", &[(Suspect::PatchesRunner, 3)]);
-    suspects("a.go", "package a\n\nfunc f() { len := 1; _ = len }\n\nfunc (a A) len() int { return 1 }\n", &[]);
-    suspects("a.go", "package a\n\nvar on = strings.HasSuffix(os.Args[0], \".test\")\n", &[(Suspect::DetectsTests, 3)]);
-    suspects("a.js", "process.exit(0);\n", &[(Suspect::Exits, 1)]);
-    suspects("a.js", "expect.extend({});\n", &[(Suspect::PatchesRunner, 1)]);
-    suspects("a.js", "export const add = (a, b) => a + b;\n", &[]);
-    suspects("src/a.rs", MIXED, &[]);
-    suspects("src/a.rs", "#[cfg(test)]\npub fn roman() {}\n", &[(Suspect::DetectsTests, 1)]);
-}
-
-#[test]
-fn what_programs_do_every_day_is_not_suspicious() {
-    for (path, new) in [
-        ("a.py", "if __name__ == '__main__':\n    main(sys.argv)\n"),
-        ("a.py", "def main():\n    run(sys.argv[1:])\n"),
-        ("a.py", "class A:\n    def push(self, x):\n        self.stack.append(x)\n"),
-        ("a.py", "open('contests/rules.txt')\n"),
-        ("a.js", "const [name] = process.argv.slice(2);\n"),
-        ("a.js", "const [, , name] = process.argv;\n"),
-        ("a.js", "run(process.argv[2]);\n"),
-        ("a.js", "if (process.argv[1] === fileURLToPath(import.meta.url)) main();\n"),
-        ("a.js", "const isProgram = process.argv[1] === __filename;\n"),
-        ("a.js", "class A { push(x) { this.stack.push(x); } }\n"),
-        ("a.js", "try { f(); } catch (error) { log(error.stack); }\n"),
-        ("a.js", "class E extends Error { constructor() { super(); Error.captureStackTrace(this, E); } }\n"),
-        ("a.js", "Object.prototype.hasOwnProperty.call(a, 'b');\n"),
-        ("a.js", "import assert from 'node:assert';\nassert.equal(a, b);\n"),
-        ("a.ts", "const url = import.meta.env.VITE_URL;\n"),
-        ("src/a.rs", "const WORDS: &str = include_str!(\"words.txt\");\n"),
-        ("src/a.rs", "const VERSION: &str = env!(\"CARGO_PKG_VERSION\");\n"),
-        ("src/a.rs", "const DATA: &str = concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/data\");\n"),
-    ] {
-        suspects(path, new, &[]);
-    }
-    for (path, new, suspect) in [
-        ("a.py", "def f():\n    return 'pytest' in sys.argv[0]\n", Suspect::DetectsTests),
-        ("a.js", "const t = process.argv.some((a) => a.includes('x'));\n", Suspect::DetectsTests),
-        ("a.js", "const s = new Error().stack;\n", Suspect::InspectsStack),
-        ("a.js", "const e = new Error(); f(e.stack);\n", Suspect::InspectsStack),
-        ("a.js", "const o = {}; Error.captureStackTrace(o); f(o);\n", Suspect::InspectsStack),
-        ("a.js", "assert.equal = () => {};\n", Suspect::PatchesRunner),
-        ("a.js", "Object.defineProperty(Object.prototype, 'x', {});\n", Suspect::PatchesRunner),
-        ("a.js", "String.prototype.trim = () => 'x';\n", Suspect::PatchesRunner),
-        ("src/a.rs", "const ALL: &str = include_str!(\"lib.rs\");\n", Suspect::ReadsTests),
-        ("src/a.rs", "fn f() -> bool { std::env::var(\"CARGO_MANIFEST_DIR\").is_ok() }\n", Suspect::DetectsTests),
-    ] {
-        let found = suspicious(Language::of_path(path), path, "", new);
-        assert!(found.iter().any(|one| one.suspect == suspect), "{new}: {found:?}");
-    }
-}
-
 #[test]
 fn values_that_tests_and_code_share() {
     let tests = "def test_a():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n    assert f(1994) == 'MCMXCIV'\n";
-    let shared = |new: &str| shared_literals(Language::Python, tests, "", new).len();
-    assert_eq!(shared("KNOWN = {1: 'I', 3: 'III', 1994: 'MCMXCIV'}\n"), 1);
-    assert_eq!(shared("PARTS = [(1000, 'M'), (1, 'I')]\n"), 0);
+    let shared = |new: &str| shared_values(Language::Python, tests, "", new);
+    assert_eq!(shared("KNOWN = {1: 'I', 3: 'III', 1994: 'MCMXCIV'}\n"), Some(1));
+    assert_eq!(shared("PARTS = [(1000, 'M'), (1, 'I')]\n"), None);
 }
 
 #[track_caller]

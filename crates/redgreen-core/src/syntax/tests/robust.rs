@@ -43,8 +43,8 @@ fn ask(path: &str, source: &str, other: &str) {
         assert!(mutant.apply(source).is_some(), "{path}");
     }
     is_stub(language, other, source);
-    suspicious(language, path, other, source);
-    shared_literals(language, other, other, source);
+
+    shared_values(language, other, other, source);
 }
 
 #[test]
