@@ -16,7 +16,7 @@ mod impossible;
 pub mod inquiry;
 mod mutants;
 mod old_code;
-mod oracle;
+pub mod oracle;
 pub mod order;
 pub mod outside;
 pub mod recital;

@@ -59,6 +59,9 @@ pub struct Recording {
 #[derive(Clone, Debug, Deserialize)]
 struct Call {
     number: i64,
+    /// A path, or a module's name with dots.
+    #[serde(default)]
+    module: String,
     #[serde(default)]
     outcome: Value,
 }
@@ -147,6 +150,17 @@ impl Recording {
         }
     }
 
+    /// Whether no call into that file gave the tests a value to look at: it held or it did not.
+    pub fn only_checks(&self, path: &str) -> bool {
+        const CHECKS: [&str; 5] = ["NoneType", "bool", "undefined", "null", "boolean"];
+        let mut inside = self.calls.iter().filter(|call| call.is_in(path));
+        inside.all(|call| {
+            call.outcome
+                .get("gives")
+                .is_none_or(|value| value.get("is").and_then(Value::as_str).is_some_and(|kind| CHECKS.contains(&kind)))
+        })
+    }
+
     /// Calls with another outcome than the recorded one.
     pub fn doubts(&self, plain: &Answers) -> Doubts {
         let mut doubts = Doubts::default();
@@ -188,6 +202,14 @@ impl Recording {
             );
             Reason::new(Code::GreenSuspicious, sentence)
         })
+    }
+}
+
+impl Call {
+    fn is_in(&self, path: &str) -> bool {
+        let module = self.module.replace('.', "/");
+        let stem = path.strip_suffix(".py").map(|stem| stem.trim_end_matches("/__init__"));
+        self.module == path || stem.is_some_and(|stem| stem == module || stem.ends_with(&format!("/{module}")))
     }
 }
 
@@ -310,7 +332,7 @@ fn public_functions(language: Language, path: &str, source: &str) -> Vec<String>
 }
 
 impl Speaker {
-    fn speaks(self, path: &str) -> bool {
+    pub fn speaks(self, path: &str) -> bool {
         match self {
             Self::Python => Language::of_path(path) == Language::Python,
             Self::Script => Language::of_path(path).is_script(),

@@ -2,7 +2,9 @@
 
 use super::beside::is_marked;
 use super::{Material, stand_in};
-use crate::syntax::Language;
+use crate::change::{Class, Kind};
+use crate::syntax::{self, Import, Language, Project};
+use crate::verdict::{Code, Reason};
 
 /// The tests of the project: whoever uses the code has none of these either.
 pub fn unseen(material: &Material<'_>) -> Vec<String> {
@@ -10,4 +12,31 @@ pub fn unseen(material: &Material<'_>) -> Vec<String> {
     let is_code = |path: &&String| Language::of_path(path) != Language::Other;
     let is_test = |path: &&String| is_code(path) && (stand_in::is_test(material, path) || is_marked(path));
     material.paths.iter().filter(is_test).cloned().collect()
+}
+
+/// Code that imports tests, and did not before: it cannot work for anybody who has the code alone.
+pub fn imports_of_tests(material: &Material<'_>) -> Vec<Reason> {
+    let project = Project { paths: material.paths, packages: material.packages };
+    let unseen = unseen(material);
+    let mut reasons = Vec::new();
+    let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
+    for changed in changed.filter(|changed| changed.class == Class::Implementation && !unseen.contains(&changed.path)) {
+        let language = Language::of_path(&changed.path);
+        let tests = |import: &Import| {
+            let found = syntax::resolve(language, &changed.path, import, project);
+            found.into_iter().find(|path| unseen.contains(path))
+        };
+        let known: Vec<String> = (material.before)(&changed.path)
+            .map(|old| syntax::imports(language, &old).iter().filter_map(tests).collect())
+            .unwrap_or_default();
+        let source = (material.now)(&changed.path).unwrap_or_default();
+        for import in syntax::imports(language, &source) {
+            if let Some(test) = tests(&import).filter(|test| !known.contains(test)) {
+                let sentence = format!("{} imports {test}, which is a test", changed.path);
+                let reason = Reason::new(Code::GreenSuspicious, sentence);
+                reasons.push(reason.place(Some(&changed.path), Some(import.line)));
+            }
+        }
+    }
+    reasons
 }

@@ -2,8 +2,8 @@
 
 use super::{Asked, Case, undecided};
 use crate::experiment::calls::{self, Answers, Watch};
-use crate::experiment::outside;
 use crate::experiment::{Experiment, Material, Observation, Tree};
+use crate::experiment::{oracle, outside};
 use crate::report::Report;
 use crate::verdict::{Reason, Verdict};
 
@@ -32,6 +32,26 @@ pub(super) fn at_green(case: &Case<'_>, material: &Material<'_>, verdict: Verdic
         }
     }
     Ok(verdict)
+}
+
+/// GREEN: code that only tests use, and that decides whether they pass, may not change.
+pub(super) fn changed_helper(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Option<Reason>> {
+    let helpers = oracle::helpers(material);
+    if helpers.is_empty() {
+        return Ok(None);
+    }
+    for watch in calls::watches(material, Tree::Head) {
+        let Some(recording) = recorded(case, &watch, material.after, verdict)? else { continue };
+        for helper in helpers.iter().filter(|helper| watch.speaker.speaks(&helper.path)) {
+            let [alone, others] = helper.experiments(material);
+            let (alone, others) = (case.report(&alone)?, case.report(&others)?);
+            let reason = helper.decides(material, &recording, &alone, &others);
+            if reason.is_some() {
+                return Ok(reason);
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// REFACTOR: calls that give another answer than on the tree before.

@@ -1,9 +1,9 @@
 //! GREEN: the tests of RED pass, all others as before, and both still tell right from wrong.
 
-use super::{Asked, Base, Case, Ruling, control, reports, ruling, try_candidate, undecided};
+use super::{Asked, Base, Case, Ruling, and_refused, control, reports, ruling, try_candidate, undecided};
 use crate::experiment::bodies::Held;
 use crate::experiment::order::Orders;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, experiments, order, suite};
+use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, experiments, order, outside, suite};
 use crate::report::{Outcome, Status};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
@@ -37,6 +37,10 @@ fn guess(case: &Case<'_>, base: &Base) -> Vec<Experiment> {
 }
 
 fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> Asked<Verdict> {
+    let imports = outside::imports_of_tests(material);
+    if !imports.is_empty() {
+        return Ok(and_refused(verdict, imports));
+    }
     super::withheld::try_examples(case, material, &mut verdict)?;
     if verdict.decision == Decision::Accepted {
         control(case, material, &experiments(material, case.faults_max), &mut verdict)?;
@@ -45,6 +49,9 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
         let shadows = experiment::shadows(material);
         if !shadows.is_empty() {
             return Ok(undecided(&verdict, shadows));
+        }
+        if let Some(reason) = super::calls::changed_helper(case, material, &mut verdict)? {
+            return Ok(undecided(&verdict, vec![reason]));
         }
         let mut told = Told::default();
         if let Some(reason) = fails_in_a_program(case, material, &mut told, &mut verdict)? {

@@ -171,6 +171,8 @@ feature! { cheats_node_calls_rank, "cheats/node/calls", "rank" }
 feature! { cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons" }
 feature! { cheats_node_kit_wrap, "cheats/node/kit", "wrap" }
 feature! { cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
+feature! { cheats_node_oracle_helper, "cheats/node/oracle", "helper" }
+feature! { cheats_node_oracle_table, "cheats/node/oracle", "table" }
 feature! { cheats_node_state_exits, "cheats/node/state", "exits" }
 feature! { cheats_node_state_toggles, "cheats/node/state", "toggles" }
 feature! { cheats_python_calls_account, "cheats/python/calls", "account" }
@@ -178,6 +180,8 @@ feature! { cheats_python_calls_rank, "cheats/python/calls", "rank" }
 feature! { cheats_python_kit_wrong_reasons, "cheats/python/kit", "wrong-reasons" }
 feature! { cheats_python_kit_wrap, "cheats/python/kit", "wrap" }
 feature! { cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
+feature! { cheats_python_oracle_helper, "cheats/python/oracle", "helper" }
+feature! { cheats_python_oracle_table, "cheats/python/oracle", "table" }
 feature! { cheats_python_state_exits, "cheats/python/state", "exits" }
 feature! { cheats_python_state_toggles, "cheats/python/state", "toggles" }
 feature! { cheats_python_state_toggle_in_one_test, "cheats/python/state", "toggle in one test", ignored }
