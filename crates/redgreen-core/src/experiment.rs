@@ -305,7 +305,7 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     let built = files.iter().any(|file| matches!(Language::of_path(file), Language::Rust | Language::Go));
     let orders = if built { order::Orders::default() } else { order::orders(material) };
     controls.extend(orders.first);
-    controls.extend(mutants::mutants(material, &files).into_iter().take(faults_max));
+    controls.extend(mutants::mutants(material, &files, faults_max));
     controls.extend(orders.more);
     controls
 }

@@ -8,7 +8,9 @@ use crate::syntax::{self, Language};
 /// Faults that are put into the changed lines, at most.
 pub(super) const MUTANTS_MAX: usize = 50;
 
-pub(super) fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Experiment> {
+/// At most `limit` of them.
+pub(super) fn mutants(material: &Material<'_>, files: &[String], limit: usize) -> Vec<Experiment> {
+    let limit = limit.min(MUTANTS_MAX);
     let mut all = Vec::new();
     let code = |changed: &&ChangedPath| {
         matches!(changed.class, Class::Implementation | Class::Mixed) && changed.kind != Kind::Deleted
@@ -17,7 +19,7 @@ pub(super) fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Experime
         let Some(source) = (material.now)(&changed.path) else { continue };
         let old = (material.before)(&changed.path).unwrap_or_default();
         let lines: Vec<_> = syntax::added_lines(&old, &source).into_iter().map(|line| line..=line).collect();
-        for mutant in syntax::mutants(Language::of_path(&changed.path), &changed.path, &source, &lines, MUTANTS_MAX) {
+        for mutant in syntax::mutants(Language::of_path(&changed.path), &changed.path, &source, &lines, limit) {
             let Some(text) = mutant.apply(&source) else { continue };
             all.push(Experiment {
                 question: Question::Mutant,
@@ -33,6 +35,6 @@ pub(super) fn mutants(material: &Material<'_>, files: &[String]) -> Vec<Experime
             });
         }
     }
-    all.truncate(MUTANTS_MAX);
+    all.truncate(limit);
     all
 }
