@@ -63,6 +63,8 @@ struct Call {
     #[serde(default)]
     module: String,
     #[serde(default)]
+    name: String,
+    #[serde(default)]
     outcome: Value,
 }
 
@@ -159,6 +161,25 @@ impl Recording {
                 .get("gives")
                 .is_none_or(|value| value.get("is").and_then(Value::as_str).is_some_and(|kind| CHECKS.contains(&kind)))
         })
+    }
+
+    /// Public functions that were changed and that no test calls itself, by file.
+    pub fn uncalled(&self, material: &Material<'_>) -> Vec<(String, String)> {
+        let mut uncalled = Vec::new();
+        for path in changed_modules(material, self.speaker) {
+            let language = Language::of_path(&path);
+            let (Some(old), Some(new)) = ((material.before)(&path), (material.now)(&path)) else { continue };
+            let (before, now) = (syntax::items(language, &path, &old), syntax::items(language, &path, &new));
+            for name in public_functions(language, &path, &old) {
+                let hash =
+                    |items: &[syntax::Item]| items.iter().find(|item| item.name == name).map(|item| item.text_hash);
+                let is_called = self.calls.iter().any(|call| call.is_in(&path) && call.name == name);
+                if hash(&now).is_some_and(|now| Some(now) != hash(&before)) && !is_called {
+                    uncalled.push((path.clone(), name));
+                }
+            }
+        }
+        uncalled
     }
 
     /// Calls with another outcome than the recorded one.

@@ -1,5 +1,6 @@
 //! Tables for the controls: what each is made of, and what a run of it says.
 
+mod oracle;
 mod reasons;
 mod replaced;
 

@@ -74,6 +74,8 @@ pub(super) fn at_refactor(
                 return Ok(reasons);
             }
         }
+        let uncalled = recording.uncalled(material);
+        verdict.notes.extend(uncalled.iter().map(|(path, name)| format!("no test calls `{name}` of {path} itself")));
         if compared > 0 {
             verdict.notes.push(format!("{compared} calls answer as before"));
         }
