@@ -5,7 +5,7 @@ mod python_library;
 
 use serde::{Deserialize, Serialize};
 
-use crate::framework::Framework;
+use crate::framework::{FRAMEWORKS, Framework};
 use crate::phase::Phase;
 use crate::syntax::{self, ItemChange, Language};
 use crate::test_list;
@@ -241,6 +241,12 @@ fn has_no_body(line: &str) -> bool {
         || ["pass", "...", "todo!(", "unimplemented!(", "raise NotImplementedError", "throw new Error("]
             .iter()
             .any(|placeholder| body.starts_with(placeholder))
+}
+
+/// Whether tools read the file: a manifest, or the settings of any test runner.
+pub(crate) fn is_settings(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    is_manifest(name) || name.starts_with('.') || FRAMEWORKS.iter().any(|framework| (framework.is_runner_config)(path))
 }
 
 fn is_manifest(name: &str) -> bool {

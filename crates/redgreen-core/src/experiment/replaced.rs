@@ -227,8 +227,8 @@ fn words(text: &str, code: &BTreeSet<String>) -> BTreeSet<String> {
 
 /// What the project's code defines, and what its tests import of it.
 fn code_names(material: &Material<'_>, files: &[TestFile]) -> BTreeSet<String> {
-    let languages: BTreeSet<String> = files.iter().map(|file| family(&file.path)).collect();
-    let is_code = |path: &&String| languages.contains(&family(path)) && !stand_in::is_test(material, path);
+    let languages: Vec<Language> = files.iter().map(|file| stand_in::family(&file.path)).collect();
+    let is_code = |path: &&String| languages.contains(&stand_in::family(path)) && !stand_in::is_test(material, path);
     let mut names = BTreeSet::new();
     for path in material.paths.iter().filter(is_code).take(CODE_FILES_MAX) {
         let source = (material.before)(path).or_else(|| (material.now)(path)).unwrap_or_default();
@@ -247,10 +247,4 @@ fn code_names(material: &Material<'_>, files: &[TestFile]) -> BTreeSet<String> {
         }
     }
     names
-}
-
-/// Languages that use each other's code.
-fn family(path: &str) -> String {
-    let language = Language::of_path(path);
-    if language.is_script() { "script".to_owned() } else { format!("{language:?}") }
 }

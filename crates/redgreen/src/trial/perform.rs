@@ -114,7 +114,8 @@ impl Court<'_> {
                 let watch = Watch::begin(&folder, files)?;
                 let ran = self.run_tests(experiment, selection)?;
                 let report = ran.report().cloned().unwrap_or_default();
-                Ok(Observation::Ran { report: Box::new(report), log: watch.opened().join("\n") })
+                let log = format!("{}{}", ran.log(), watch.opened().join("\n"));
+                Ok(Observation::Ran { report: Box::new(report), log })
             }
             Way::Driver { driver, question } => self.ask(*driver, question),
             Way::Program { build, root, home, apart } => {

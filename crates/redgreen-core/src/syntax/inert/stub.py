@@ -13,8 +13,10 @@ class _Raised(Exception):
 def _record(name):
     path = _os.environ.get("REDGREEN_INERT_LOG")
     if path:
+        # `tests/test_a.py::test_one (call)`
+        test = _os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
         with open(path, "a", encoding="utf-8") as log:
-            log.write(name + "\n")
+            log.write(name + "\t" + test + "\n")
 
 
 class _Base:
