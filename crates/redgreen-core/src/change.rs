@@ -79,6 +79,16 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     }
 }
 
+/// Whether a path is that of a test, of its helpers or of its data, by the rules of any runner.
+pub(crate) fn is_test(path: &str) -> bool {
+    classify(path, &FRAMEWORKS.iter().collect::<Vec<_>>()) == Class::Test
+}
+
+/// A file of Rust in `tests` beside `src` is a program of its own.
+pub(crate) fn is_test_program(path: &str) -> bool {
+    path.starts_with("tests/") || path.contains("/tests/") && !path.contains("src/")
+}
+
 /// Whether two versions of a file have to be read to know what its change is to the phase.
 pub fn needs_a_look(phase: Phase, class: Class, kind: Kind) -> bool {
     matches!(

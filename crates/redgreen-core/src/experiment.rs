@@ -31,7 +31,7 @@ mod suspected;
 mod unknown_names;
 mod unwritten;
 
-use crate::change::{Change, Class, Kind};
+use crate::change::{self, Change, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Test};
@@ -42,7 +42,6 @@ pub use about::About;
 pub(crate) use asleep::asleep;
 pub use bodies::Build;
 pub use scope::new_features;
-use stub::is_external_test;
 pub use suspected::{hidden_from_coverage, shadows};
 pub use unknown_names::unknown_names;
 
@@ -64,6 +63,14 @@ pub struct Material<'a> {
     /// The text of a file in the tree accepted last, and in the candidate as it was run.
     pub before: &'a dyn Fn(&str) -> Option<String>,
     pub now: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Material<'_> {
+    /// Whether a path is one of the tests: by its name, or because its change is one of tests.
+    fn is_test(&self, path: &str) -> bool {
+        let changed = self.change.paths.iter().find(|changed| changed.path == path);
+        change::is_test(path) || changed.is_some_and(|changed| matches!(changed.class, Class::Test | Class::MoreTests))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

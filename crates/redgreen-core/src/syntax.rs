@@ -44,7 +44,9 @@ pub use added::{added_lines, shared_values};
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
 pub use hash::only_reformatted;
 pub use imports::{Import, imports};
-pub use inert::{INERT_LOG, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program, inert_stub};
+pub use inert::{
+    INERT_LOG, INERT_PLACE, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program, inert_stub,
+};
 pub use item::{Item, Marker, items};
 pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};

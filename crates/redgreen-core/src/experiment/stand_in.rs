@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Material;
-use crate::change::{Class, is_python_library, is_settings};
+use crate::change::{is_python_library, is_settings};
 use crate::framework::FRAMEWORKS;
 use crate::report::LoadError;
 use crate::syntax::{self, Import, Language, Project};
@@ -40,7 +40,7 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
                 paths = planned(language, &file, &import, material);
             }
             for path in paths {
-                if is_test(material, &path) {
+                if material.is_test(&path) {
                     waiting.push(path);
                 } else {
                     let (names, required) = used.entry(path).or_default();
@@ -84,7 +84,7 @@ fn everything(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)
     let families: Vec<Language> = tests.iter().map(|path| family(path)).collect();
     let is_code = |path: &&String| {
         let family = family(path);
-        family != Language::Other && families.contains(&family) && !is_test(material, path) && !is_settings(path)
+        family != Language::Other && families.contains(&family) && !material.is_test(path) && !is_settings(path)
     };
     let code = material.paths.iter().filter(is_code).take(MODULES_MAX);
     code.filter_map(|path| Some((path.clone(), syntax::inert_program(path, &(material.now)(path)?)?))).collect()
@@ -93,7 +93,7 @@ fn everything(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)
 /// Files that are neither code nor of the tests, those included that are only laid out for an experiment.
 pub(super) fn data(material: &Material<'_>, laid: &[(String, String)]) -> Vec<String> {
     let all = material.paths.iter().chain(laid.iter().map(|(path, _)| path));
-    let is_data = |path: &&String| Language::of_path(path) == Language::Other && !is_test(material, path);
+    let is_data = |path: &&String| Language::of_path(path) == Language::Other && !material.is_test(path);
     all.filter(is_data).filter(|path| !is_settings(path)).take(DATA_MAX).cloned().collect()
 }
 
@@ -103,16 +103,6 @@ pub(super) fn family(path: &str) -> Language {
         Language::TypeScript | Language::Tsx => Language::JavaScript,
         language => language,
     }
-}
-
-pub(super) fn is_test(material: &Material<'_>, path: &str) -> bool {
-    let changed = material.change.paths.iter().find(|changed| changed.path == path);
-    let named = ["test", "tests", "spec", "__tests__"];
-    let name = path.rsplit('/').next().unwrap_or(path);
-    changed.is_some_and(|changed| matches!(changed.class, Class::Test | Class::MoreTests))
-        || path.split('/').any(|part| named.contains(&part))
-        || name.starts_with("test_")
-        || name == "conftest.py"
 }
 
 /// Where a module will be that is not there yet; nothing for what cannot be a part of the project.
@@ -166,7 +156,7 @@ fn may_begin(module: &str, import: &Import, roots: &[String], material: &Materia
     let is_package = |path: &String| {
         let folder = path.strip_suffix("/__init__.py");
         let above = folder.map(|folder| folder.rsplit_once('/').map_or("", |(above, _)| above));
-        above.is_some_and(|above| roots.iter().any(|root| root == above)) && !is_test(material, path)
+        above.is_some_and(|above| roots.iter().any(|root| root == above)) && !material.is_test(path)
     };
     let own = material.packages.iter().any(|package| package.name.replace('-', "_") == module);
     let flat = || !import.names.is_empty() && !material.paths.iter().any(is_package);

@@ -4,6 +4,7 @@
 //! not be built, because nobody had written the signatures yet, GREEN is asked.
 
 use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, unwritten};
+use crate::change::is_test_program;
 use crate::report::{LoadError, LoadErrorKind, Report, Status, Test};
 use crate::syntax::{self, Extent, How, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
@@ -229,7 +230,7 @@ fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
     let file = error.file.as_deref().unwrap_or_default();
     match Language::of_path(file) {
         // In `tests` every program stands alone: its first names are those of crates. Elsewhere they may be modules.
-        Language::Rust => CRATES.iter().any(|words| error.message.contains(words)) && is_external_test(file),
+        Language::Rust => CRATES.iter().any(|words| error.message.contains(words)) && is_test_program(file),
         Language::Go => error
             .message
             .split_once(PACKAGE)
@@ -264,11 +265,6 @@ fn misses_a_file(test: &Test) -> bool {
     const MISSING: [&str; 4] = ["o such file or directory", "FileNotFoundError", "NotFound", "ENOENT"];
     let message = test.message.as_deref().unwrap_or_default();
     MISSING.iter().any(|words| message.contains(words) || test.exception.as_deref() == Some(*words))
-}
-
-/// A file in `tests` beside `src` is a program of its own.
-pub(super) fn is_external_test(file: &str) -> bool {
-    file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/")
 }
 
 /// Whether the name stands in the text as a value: not called, not a part of another one, not in quotes.

@@ -1,6 +1,7 @@
 //! RED: names that nothing brings into a test, as the run or the compiler told. No code of the project can bring them.
 
-use super::{About, Material, is_external_test};
+use super::{About, Material};
+use crate::change::is_test_program;
 use crate::report::{LoadError, LoadErrorKind, Test};
 use crate::syntax::{self, Item, Language};
 use crate::verdict::{Code, Reason};
@@ -48,7 +49,7 @@ fn may_bring(language: Language, source: &str, name: &str) -> bool {
 
 /// A program of its own, as each file in `tests` is, knows nothing that it does not import.
 fn of_load_error(material: &Material<'_>, error: &LoadError) -> Option<Reason> {
-    let file = error.file.as_deref().filter(|file| is_external_test(file) && file.ends_with(".rs"))?;
+    let file = error.file.as_deref().filter(|file| is_test_program(file) && file.ends_with(".rs"))?;
     let missing = error.kind == LoadErrorKind::MissingSymbol && error.message.starts_with("cannot find ");
     let name = error.message.split('`').nth(1).filter(|_| missing && error.message.contains("in this scope"))?;
     let source = (material.now)(file)?;

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Material, is_external_test};
+use super::Material;
+use crate::change::is_test_program;
 use crate::report::LoadErrorKind;
 use crate::syntax::{self, Language, Project};
 
@@ -62,7 +63,7 @@ fn go(material: &Material<'_>, tests: &[String], edits: &mut BTreeMap<String, St
 fn rust(material: &Material<'_>, tests: &[String], edits: &mut BTreeMap<String, String>) {
     let mut missing: Vec<(String, Vec<String>, String)> = Vec::new();
     for test in tests.iter().filter(|test| test.ends_with(".rs")) {
-        missing.extend(if is_external_test(test) { imported(material, test) } else { in_scope(material, test) });
+        missing.extend(if is_test_program(test) { imported(material, test) } else { in_scope(material, test) });
     }
     missing.sort();
     missing.dedup();

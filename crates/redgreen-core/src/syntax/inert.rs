@@ -13,6 +13,8 @@ use super::tree::{Node, Tree};
 
 /// The environment variable that names the file to which each call adds a line.
 pub const INERT_LOG: &str = "REDGREEN_INERT_LOG";
+/// What stands for the same file in the text of stand-ins.
+pub const INERT_PLACE: &str = "@REDGREEN_INERT_LOG@";
 /// The environment variable that asks for another stand-in. `other`: the second value, falsy for scripts, `true` for Rust.
 /// `true`: one that counts as true in Python, as it does in scripts. `raise`: every call ends with an exception.
 pub const INERT_VALUE: &str = "REDGREEN_INERT_VALUE";

@@ -3,6 +3,7 @@
 import os as _redgreen_os
 import sys as _redgreen_sys
 
-if "REDGREEN_INERT_LOG" in _redgreen_os.environ and not {"pytest", "unittest"} & set(_redgreen_sys.modules):
-    with open(_redgreen_os.environ["REDGREEN_INERT_LOG"], "a", encoding="utf-8") as _redgreen_log:
+if not {"pytest", "unittest"} & set(_redgreen_sys.modules):
+    _redgreen_path = _redgreen_os.environ.get("REDGREEN_INERT_LOG", "@REDGREEN_INERT_LOG@")
+    with open(_redgreen_path, "a", encoding="utf-8") as _redgreen_log:
         _redgreen_log.write("loaded\n")
