@@ -87,7 +87,23 @@ fn everything(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)
         family != Language::Other && families.contains(&family) && !material.is_test(path) && !is_settings(path)
     };
     let code = material.paths.iter().filter(is_code).take(MODULES_MAX);
-    code.filter_map(|path| Some((path.clone(), syntax::inert_program(path, &(material.now)(path)?)?))).collect()
+    let there = code.filter_map(|path| Some((path.clone(), syntax::inert_program(path, &(material.now)(path)?)?)));
+    let programs = tests.iter().flat_map(|test| programs(material, test));
+    there.chain(programs.filter_map(|path| Some((path.clone(), syntax::inert_program(&path, "")?)))).collect()
+}
+
+/// Programs that a test names by their paths, and that nobody has written yet.
+fn programs(material: &Material<'_>, test: &str) -> Vec<String> {
+    let source = (material.now)(test).unwrap_or_default();
+    let values = syntax::written_values(Language::of_path(test), &source);
+    let named = values.iter().map(|value| value.trim_matches(['"', '\'', '`']));
+    let is_program =
+        |path: &&str| family(path) == family(test) && matches!(family(test), Language::Python | Language::JavaScript);
+    let places = named.filter(is_program).flat_map(|path| {
+        let import = Import { module: path.to_owned(), names: Vec::new(), relative: true, line: 0 };
+        if path.starts_with('.') { script(test, &import) } else { vec![path.to_owned()] }
+    });
+    places.filter(|path| !path.starts_with('/') && !path.contains("..") && !material.paths.contains(path)).collect()
 }
 
 /// Files that are neither code nor of the tests, those included that are only laid out for an experiment.
