@@ -115,10 +115,8 @@ pub(super) fn data(material: &Material<'_>, laid: &[(String, String)]) -> Vec<St
 
 /// One language stands for those that use each other's code.
 pub(super) fn family(path: &str) -> Language {
-    match Language::of_path(path) {
-        Language::TypeScript | Language::Tsx => Language::JavaScript,
-        language => language,
-    }
+    let language = Language::of_path(path);
+    if language.is_script() { Language::JavaScript } else { language }
 }
 
 /// Where a module will be that is not there yet; nothing for what cannot be a part of the project.
