@@ -5,7 +5,7 @@ mod python_library;
 
 use serde::{Deserialize, Serialize};
 
-use crate::framework::Framework;
+use crate::framework::{FRAMEWORKS, Framework};
 use crate::phase::Phase;
 use crate::syntax::{self, ItemChange, Language};
 use crate::test_list;
@@ -77,6 +77,16 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     } else {
         Class::Implementation
     }
+}
+
+/// Whether a path is that of a test, of its helpers or of its data, by the rules of any runner.
+pub(crate) fn is_test(path: &str) -> bool {
+    classify(path, &FRAMEWORKS.iter().collect::<Vec<_>>()) == Class::Test
+}
+
+/// A file of Rust in `tests` beside `src` is a program of its own.
+pub(crate) fn is_test_program(path: &str) -> bool {
+    path.starts_with("tests/") || path.contains("/tests/") && !path.contains("src/")
 }
 
 /// Whether two versions of a file have to be read to know what its change is to the phase.
@@ -241,6 +251,12 @@ fn has_no_body(line: &str) -> bool {
         || ["pass", "...", "todo!(", "unimplemented!(", "raise NotImplementedError", "throw new Error("]
             .iter()
             .any(|placeholder| body.starts_with(placeholder))
+}
+
+/// Whether tools read the file: a manifest, or the settings of any test runner.
+pub(crate) fn is_settings(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    is_manifest(name) || name.starts_with('.') || FRAMEWORKS.iter().any(|framework| (framework.is_runner_config)(path))
 }
 
 fn is_manifest(name: &str) -> bool {

@@ -28,10 +28,10 @@ mod stub;
 pub mod suite;
 pub mod surface;
 mod suspected;
-mod waiting;
-mod wrong_reason;
+mod unknown_names;
+mod unwritten;
 
-use crate::change::{Change, Class, Kind};
+use crate::change::{self, Change, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Test};
@@ -42,9 +42,8 @@ pub use about::About;
 pub(crate) use asleep::asleep;
 pub use bodies::Build;
 pub use scope::new_features;
-use stub::is_external_test;
 pub use suspected::{hidden_from_coverage, shadows};
-pub use wrong_reason::{doubts, wrong_reasons};
+pub use unknown_names::unknown_names;
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
 const FILES_MAX: usize = 50;
@@ -64,6 +63,14 @@ pub struct Material<'a> {
     /// The text of a file in the tree accepted last, and in the candidate as it was run.
     pub before: &'a dyn Fn(&str) -> Option<String>,
     pub now: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Material<'_> {
+    /// Whether a path is one of the tests: by its name, or because its change is one of tests.
+    fn is_test(&self, path: &str) -> bool {
+        let changed = self.change.paths.iter().find(|changed| changed.path == path);
+        change::is_test(path) || changed.is_some_and(|changed| matches!(changed.class, Class::Test | Class::MoreTests))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +146,7 @@ pub struct Experiment {
 pub enum Way {
     /// The project's tests are run.
     Tests(Selection),
-    /// The same, and the log says which of the files were opened, one on each line.
+    /// The same, and the log ends with those of the files that were opened, one on each line.
     Watched { selection: Selection, files: Vec<String> },
     /// A program of ours reads what to call and writes down what came of it; only data goes in and out.
     Driver { driver: Driver, question: String },
@@ -325,7 +332,7 @@ impl Experiment {
             Question::Inert => self.inert(material, report, calls),
             Question::Lenient => self.lenient(report),
             Question::Empty => stub::empty(material, report, calls),
-            Question::Oracle => oracle::weigh(report, calls),
+            Question::Oracle => oracle::weigh(report, &self.opened(calls)),
             Question::OldCode => old_code::old_code(material, report),
             Question::Impossible | Question::Expectation => self.unmet(report),
             Question::Reached => self.reached(report),
@@ -342,6 +349,15 @@ impl Experiment {
             self.edits.iter().any(|(known, more)| known == path && more.starts_with(text.as_str()))
         };
         other.edits.iter().all(laid)
+    }
+
+    /// Which of the files that are watched the log names.
+    fn opened<'l>(&self, log: &'l str) -> Vec<&'l str> {
+        let is_watched = |line: &&str| match &self.way {
+            Way::Watched { files, .. } => files.iter().any(|file| file == line),
+            Way::Tests(_) | Way::Driver { .. } | Way::Program { .. } => false,
+        };
+        log.lines().filter(is_watched).collect()
     }
 
     fn is_about(&self, test: &Test) -> bool {

@@ -20,7 +20,6 @@ mod item;
 mod java;
 mod javascript;
 mod language;
-mod library;
 mod literal;
 mod look;
 mod mutants;
@@ -38,7 +37,6 @@ mod stub;
 mod surface;
 
 mod tree;
-mod unrelated;
 mod word;
 mod written;
 
@@ -46,11 +44,12 @@ pub use added::{added_lines, shared_values};
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
 pub use hash::only_reformatted;
 pub use imports::{Import, imports};
-pub use inert::{INERT_LOG, INERT_VALUE, inert_stub};
+pub use inert::{
+    INERT_LOG, INERT_PLACE, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program, inert_stub,
+};
 pub use item::{Item, Marker, items};
 pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};
-pub use library::{compares_what_it_reads, uses_only_library};
 pub use look::looks_at;
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
@@ -65,7 +64,6 @@ pub use stub::is_stub;
 pub use surface::{Given, identifiers, surface};
 
 pub use tree::SOURCE_BYTES_MAX;
-pub use unrelated::{mistyped, unrelated};
 pub use written::{Signature, plain_signatures, signatures, written_calls, written_rows, written_values};
 
 #[cfg(test)]

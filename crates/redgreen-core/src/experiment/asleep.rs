@@ -1,6 +1,6 @@
 //! GREEN: new tests that nobody saw at RED, since they did not load there, and that sleep by their own will.
 
-use super::{About, Material, stand_in};
+use super::{About, Material};
 use crate::report::{Report, Test};
 use crate::syntax::{self, Item, Language, Marker};
 
@@ -18,8 +18,7 @@ pub(crate) fn asleep(material: &Material<'_>, before: &Report, after: &Report) -
 fn is_asleep(material: &Material<'_>, test: &Test) -> bool {
     let near = |path: &&String| {
         let known = test.file.as_deref() == Some(path.as_str()) || test.id.starts_with(path.as_str());
-        Language::of_path(path) != Language::Other
-            && (known || test.file.is_none() && stand_in::is_test(material, path))
+        Language::of_path(path) != Language::Other && (known || test.file.is_none() && material.is_test(path))
     };
     material.paths.iter().filter(near).any(|path| {
         let Some(source) = (material.before)(path) else { return false };

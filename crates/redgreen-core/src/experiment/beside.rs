@@ -50,8 +50,3 @@ impl Beside<'_> {
         text
     }
 }
-
-/// Whether a file says by its name that it holds tests, wherever it is.
-pub(super) fn is_marked(path: &str) -> bool {
-    [".test.", ".spec.", "_test."].iter().any(|mark| path.contains(mark))
-}

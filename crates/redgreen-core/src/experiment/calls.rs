@@ -18,7 +18,7 @@ mod script;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Experiment, Material, Tree, is_target, outside, stand_in, target_files};
+use super::{Experiment, Material, Tree, is_target, outside, target_files};
 use crate::change::{Class, Kind};
 use crate::report::{Report, Test};
 use crate::syntax::{self, ItemKind, Language};
@@ -333,7 +333,7 @@ impl Near {
             let both = public_functions(language, &path, &old).into_iter().filter(|name| now.contains(name)).collect();
             near.functions.push((path, both));
         }
-        let tests = material.paths.iter().filter(|path| speaker.speaks(path) && stand_in::is_test(material, path));
+        let tests = material.paths.iter().filter(|path| speaker.speaks(path) && material.is_test(path));
         for (language, source) in tests.filter_map(|path| Some((Language::of_path(path), (material.now)(path)?))) {
             near.values.extend(syntax::written_values(language, &source));
         }

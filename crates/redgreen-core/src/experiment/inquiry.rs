@@ -5,9 +5,9 @@ mod rust;
 
 use serde_json::{Value, json};
 
-use super::beside::{Beside, is_marked};
+use super::beside::Beside;
 use super::examples::{Driver, Example};
-use super::{Experiment, Material, Question, Tree, Way, stand_in};
+use super::{Experiment, Material, Question, Tree, Way};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
 
@@ -175,7 +175,7 @@ fn by_place(
 /// A test beside another one, which shows how tests are written here.
 fn in_script(material: &Material<'_>, asks: &[Ask<'_>]) -> Edits {
     let tests = material.paths.iter().filter(|path| Language::of_path(path).is_script());
-    let tests = tests.filter(|path| stand_in::is_test(material, path) || is_marked(path));
+    let tests = tests.filter(|path| material.is_test(path));
     let mut written = tests.filter_map(|path| Some((path, (material.now)(path)?)));
     let has_tests =
         |path: &str, source: &str| syntax::items(Language::of_path(path), path, source).iter().any(|item| item.is_test);

@@ -43,13 +43,12 @@ pub(super) fn oracle(material: &Material<'_>, files: &[String]) -> Option<Experi
     })
 }
 
-/// `opened` has a path on each line.
-pub(super) fn weigh(report: &Report, opened: &str) -> Answer {
-    let tell = |path: &str| {
+pub(super) fn weigh(report: &Report, opened: &[&str]) -> Answer {
+    let tell = |path: &&str| {
         let sentence = format!("{path} was changed, and the tests themselves read it: it is what they compare with");
         Reason::new(Code::GreenTestsChanged, sentence).place(Some(path), None)
     };
-    let reasons: Vec<Reason> = opened.lines().filter(|_| !report.tests.is_empty()).map(tell).collect();
+    let reasons: Vec<Reason> = opened.iter().filter(|_| !report.tests.is_empty()).map(tell).collect();
     if reasons.is_empty() { Answer::Right } else { Answer::Wrong(reasons) }
 }
 
@@ -68,7 +67,7 @@ pub fn helpers(material: &Material<'_>) -> Vec<Helper> {
         let users: Vec<&String> = material.paths.iter().filter(|from| uses(material, from, &changed.path)).collect();
         changed.kind == Kind::Modified
             && users.iter().any(|user| tests.contains(user))
-            && users.iter().all(|user| stand_in::is_test(material, user))
+            && users.iter().all(|user| material.is_test(user))
     };
     let helper = |helper: &&ChangedPath| {
         let others = changed.iter().filter(|changed| changed.path != helper.path);

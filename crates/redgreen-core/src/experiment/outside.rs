@@ -1,7 +1,6 @@
 //! What whoever uses the code does not have: its tests.
 
-use super::beside::is_marked;
-use super::{Material, stand_in};
+use super::Material;
 use crate::change::{Class, Kind};
 use crate::syntax::{self, Import, Language, Project};
 use crate::verdict::{Code, Reason};
@@ -10,7 +9,7 @@ use crate::verdict::{Code, Reason};
 pub fn unseen(material: &Material<'_>) -> Vec<String> {
     // Data of tests may be what the code is given to read.
     let is_code = |path: &&String| Language::of_path(path) != Language::Other;
-    let is_test = |path: &&String| is_code(path) && (stand_in::is_test(material, path) || is_marked(path));
+    let is_test = |path: &&String| is_code(path) && material.is_test(path);
     material.paths.iter().filter(is_test).cloned().collect()
 }
 

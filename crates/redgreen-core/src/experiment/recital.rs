@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::beside::is_marked;
-use super::{Experiment, Material, Question, Tree, Way, stand_in};
+use super::{Experiment, Material, Question, Tree, Way};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
@@ -81,13 +80,12 @@ pub fn differences(before: &Said, now: &Said) -> Vec<Reason> {
 
 fn home(material: &Material<'_>, language: Language, path: &str) -> Option<Home> {
     let project = syntax::Project { paths: material.paths, packages: material.packages };
-    let is_rust = |test: &str| test.ends_with(".rs") && super::is_external_test(test);
+    let is_rust = |test: &str| test.ends_with(".rs") && crate::change::is_test_program(test);
     let beside = |test: &&String| match language == Language::Rust {
         true => is_rust(test),
         false => Language::of_path(test).is_script(),
     };
-    for test in material.paths.iter().filter(|test| stand_in::is_test(material, test) || is_marked(test)).filter(beside)
-    {
+    for test in material.paths.iter().filter(|test| material.is_test(test)).filter(beside) {
         let source = (material.now)(test)?;
         let imports = syntax::imports(language, &source);
         let own = imports.into_iter().find(|import| {

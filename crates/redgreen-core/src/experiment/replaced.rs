@@ -244,8 +244,8 @@ fn words(text: &str, code: &BTreeSet<String>) -> BTreeSet<String> {
 
 /// What the project's code defines, and what its tests import of it.
 fn code_names(material: &Material<'_>, files: &[TestFile]) -> BTreeSet<String> {
-    let languages: BTreeSet<String> = files.iter().map(|file| family(&file.path)).collect();
-    let is_code = |path: &&String| languages.contains(&family(path)) && !stand_in::is_test(material, path);
+    let languages: Vec<Language> = files.iter().map(|file| stand_in::family(&file.path)).collect();
+    let is_code = |path: &&String| languages.contains(&stand_in::family(path)) && !material.is_test(path);
     let mut names = BTreeSet::new();
     for path in material.paths.iter().filter(is_code).take(CODE_FILES_MAX) {
         let source = (material.before)(path).or_else(|| (material.now)(path)).unwrap_or_default();
@@ -258,16 +258,10 @@ fn code_names(material: &Material<'_>, files: &[TestFile]) -> BTreeSet<String> {
             let own = syntax::imports(language, source).into_iter().filter(|import| {
                 let mut found = syntax::resolve(language, &file.path, import, project);
                 found.extend(stand_in::planned(language, &file.path, import, material));
-                found.iter().any(|path| !stand_in::is_test(material, path))
+                found.iter().any(|path| !material.is_test(path))
             });
             names.extend(own.flat_map(|import| import.names));
         }
     }
     names
-}
-
-/// Languages that use each other's code.
-fn family(path: &str) -> String {
-    let language = Language::of_path(path);
-    if language.is_script() { "script".to_owned() } else { format!("{language:?}") }
 }

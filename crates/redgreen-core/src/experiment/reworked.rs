@@ -217,7 +217,7 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
     let mut code = code_of(material, reworked, &reworked.files);
     if code.is_empty() {
         // What is only a help to tests is about what they are about.
-        let tests = material.paths.iter().filter(|path| super::stand_in::is_test(material, path));
+        let tests = material.paths.iter().filter(|path| material.is_test(path));
         code = code_of(material, reworked, &tests.take(super::FILES_MAX).cloned().collect::<Vec<_>>());
     }
     let mut all = Vec::new();
@@ -287,9 +287,8 @@ fn code_of(material: &Material<'_>, reworked: &Reworked, tests: &[String]) -> Ve
         }
         code.extend(Some(file.clone()).filter(|file| holds_code(material, file)));
     }
-    let is_code = |path: &String| {
-        holds_code(material, path) || !reworked.files.contains(path) && !super::stand_in::is_test(material, path)
-    };
+    let is_code =
+        |path: &String| holds_code(material, path) || !reworked.files.contains(path) && !material.is_test(path);
     code.into_iter().filter(is_code).collect()
 }
 

@@ -1,6 +1,6 @@
 //! REFACTOR changes the form: a public name that is new and that nobody uses is a feature nobody asked for.
 
-use super::{Material, stand_in};
+use super::Material;
 use crate::change::{Class, Kind};
 use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
@@ -10,7 +10,7 @@ const FILES_MAX: usize = 2000;
 
 /// New public functions and types that stand nowhere but where they are defined.
 pub fn new_features(material: &Material<'_>) -> Vec<Reason> {
-    let code = |path: &str| !stand_in::is_test(material, path);
+    let code = |path: &str| !material.is_test(path);
     let changed = material
         .change
         .paths

@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::Material;
-use crate::change::{Class, is_python_library};
+use crate::change::{is_python_library, is_settings};
+use crate::framework::FRAMEWORKS;
+use crate::report::LoadError;
 use crate::syntax::{self, Import, Language, Project};
 
 /// Modules that are replaced; a test that uses more is not about one feature.
 const MODULES_MAX: usize = 40;
+
+/// Data that is watched.
+const DATA_MAX: usize = 200;
 
 /// What a module that is required, and not written yet, will be like.
 const EMPTY_COMMON_JS: &str = "module.exports = {};\n";
@@ -33,12 +38,9 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
             let mut paths = syntax::resolve(language, &file, &import, project);
             if paths.is_empty() {
                 paths = planned(language, &file, &import, material);
-                if paths.iter().any(|path| is_slip(path, &import, material)) {
-                    paths.clear();
-                }
             }
             for path in paths {
-                if is_test(material, &path) {
+                if material.is_test(&path) {
                     waiting.push(path);
                 } else {
                     let (names, required) = used.entry(path).or_default();
@@ -50,7 +52,7 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
         read.push(file);
     }
     if used.is_empty() {
-        return (everything(material, tests), EVERYTHING);
+        return (with_helpers(everything(material, tests)), EVERYTHING);
     }
     let mut all = Vec::new();
     for (path, (names, required)) in used.into_iter().take(MODULES_MAX) {
@@ -61,7 +63,14 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
         };
         all.push((path, text));
     }
-    (all, IMPORTED)
+    (with_helpers(all), IMPORTED)
+}
+
+fn with_helpers(mut all: Vec<(String, String)>) -> Vec<(String, String)> {
+    let helpers: BTreeMap<String, String> =
+        all.iter().filter_map(|(path, text)| syntax::inert_helper(path, text)).collect();
+    all.extend(helpers);
+    all
 }
 
 /// Whether a script takes part in modules of today; then what it requires may be one of them, too.
@@ -69,78 +78,45 @@ fn has_import(source: &str) -> bool {
     source.lines().any(|line| line.starts_with("import ") || line.starts_with("export "))
 }
 
-/// All the code there is, where it is of the tests' own language; each says when it is loaded.
+/// All the code of the tests' own languages; each file of Python and JavaScript says when it is loaded, because a program
+/// that the tests start calls nothing by name.
 fn everything(material: &Material<'_>, tests: &[String]) -> Vec<(String, String)> {
-    let languages: Vec<Language> = tests.iter().map(|path| Language::of_path(path)).collect();
-    let code = material.paths.iter().filter(|path| !is_test(material, path) && !path.ends_with("__init__.py"));
-    let mut all = Vec::new();
-    for path in code.filter(|path| Language::of_path(path) == Language::Python).take(MODULES_MAX) {
-        let Some(existing) = (material.now)(path).filter(|_| languages.contains(&Language::Python)) else { continue };
-        let text = syntax::inert_stub(Language::Python, path, &[], Some(&existing)).unwrap_or_default();
-        all.push((path.clone(), format!("{text}\n_record(\"loaded\")\n")));
-    }
-    all
-}
-
-/// Whether a test file imports anything of the project, or may get at it in another way.
-pub(super) fn reaches(material: &Material<'_>, file: &str) -> bool {
-    const WAYS: [&str; 19] = [
-        "read_text",
-        "read_bytes",
-        "subprocess",
-        "Popen",
-        "os.system",
-        "runpy",
-        "import_module",
-        "__import__",
-        "open(",
-        "child_process",
-        "spawn",
-        "exec",
-        "fetch(",
-        "import(",
-        "include!",
-        "readFile",
-        "Worker(",
-        "Command",
-        "CARGO_BIN_EXE",
-    ];
-    let project = Project { paths: material.paths, packages: material.packages };
-    let source = (material.now)(file).unwrap_or_default();
-    let language = Language::of_path(file);
-    let own = |import: &Import| {
-        !syntax::resolve(language, file, import, project).is_empty()
-            || !planned(language, file, import, material).is_empty()
+    let families: Vec<Language> = tests.iter().map(|path| family(path)).collect();
+    let is_code = |path: &&String| {
+        let family = family(path);
+        family != Language::Other && families.contains(&family) && !material.is_test(path) && !is_settings(path)
     };
-    let crates = material.packages.iter().map(|package| format!("{}::", package.name.replace('-', "_")));
-    WAYS.iter().any(|way| source.contains(way))
-        || crates.into_iter().any(|name| source.contains(&name))
-        || syntax::imports(language, &source).iter().any(own)
+    let code = material.paths.iter().filter(is_code).take(MODULES_MAX);
+    let there = code.filter_map(|path| Some((path.clone(), syntax::inert_program(path, &(material.now)(path)?)?)));
+    let programs = tests.iter().flat_map(|test| programs(material, test));
+    there.chain(programs.filter_map(|path| Some((path.clone(), syntax::inert_program(&path, "")?)))).collect()
 }
 
-/// Whether a test file starts the project as a program: `python -m shop`, or a file of it.
-pub(super) fn starts(material: &Material<'_>, file: &str) -> bool {
-    const STARTERS: [&str; 5] = ["subprocess", "Popen", "os.system", "runpy", "pexpect"];
-    let source = (material.now)(file).unwrap_or_default();
-    let values = syntax::written_values(Language::of_path(file), &source);
-    let words: Vec<&str> = values.iter().map(|value| value.trim_matches(['"', '\'', 'f', 'r'])).collect();
-    let is_own = |word: &str| {
-        let first = word.split(['.', '/']).next().unwrap_or_default();
-        !first.is_empty() && is_part(first, material) && !is_python_library(first)
-    };
-    let as_module = words.windows(2).any(|pair| matches!(pair, ["-m", module] if is_own(module)));
-    let as_file = words.iter().any(|word| material.paths.iter().any(|path| path == word));
-    STARTERS.iter().any(|starter| source.contains(starter)) && (as_module || as_file)
+/// Programs that a test names by their paths, and that nobody has written yet.
+fn programs(material: &Material<'_>, test: &str) -> Vec<String> {
+    let source = (material.now)(test).unwrap_or_default();
+    let values = syntax::written_values(Language::of_path(test), &source);
+    let named = values.iter().map(|value| value.trim_matches(['"', '\'', '`']));
+    let is_program =
+        |path: &&str| family(path) == family(test) && matches!(family(test), Language::Python | Language::JavaScript);
+    let places = named.filter(is_program).flat_map(|path| {
+        let import = Import { module: path.to_owned(), names: Vec::new(), relative: true, line: 0 };
+        if path.starts_with('.') { script(test, &import) } else { vec![path.to_owned()] }
+    });
+    places.filter(|path| !path.starts_with('/') && !path.contains("..") && !material.paths.contains(path)).collect()
 }
 
-pub(super) fn is_test(material: &Material<'_>, path: &str) -> bool {
-    let changed = material.change.paths.iter().find(|changed| changed.path == path);
-    let named = ["test", "tests", "spec", "__tests__"];
-    let name = path.rsplit('/').next().unwrap_or(path);
-    changed.is_some_and(|changed| matches!(changed.class, Class::Test | Class::MoreTests))
-        || path.split('/').any(|part| named.contains(&part))
-        || name.starts_with("test_")
-        || name == "conftest.py"
+/// Files that are neither code nor of the tests, those included that are only laid out for an experiment.
+pub(super) fn data(material: &Material<'_>, laid: &[(String, String)]) -> Vec<String> {
+    let all = material.paths.iter().chain(laid.iter().map(|(path, _)| path));
+    let is_data = |path: &&String| Language::of_path(path) == Language::Other && !material.is_test(path);
+    all.filter(is_data).filter(|path| !is_settings(path)).take(DATA_MAX).cloned().collect()
+}
+
+/// One language stands for those that use each other's code.
+pub(super) fn family(path: &str) -> Language {
+    let language = Language::of_path(path);
+    if language.is_script() { Language::JavaScript } else { language }
 }
 
 /// Where a module will be that is not there yet; nothing for what cannot be a part of the project.
@@ -169,7 +145,7 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
         return vec![join(above, &format!("{below}.py"))];
     }
     let first = below.split('/').next().unwrap_or_default();
-    if is_python_library(first) {
+    if is_python_library(first) || FRAMEWORKS.iter().any(|framework| framework.name == first) {
         return Vec::new();
     }
     // The nearest first: a repository may hold several projects.
@@ -181,64 +157,33 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
     if let (Some(home), true) = (home, below.contains('/')) {
         return vec![join(home, &format!("{below}.py"))];
     }
-    if !is_expected(first, from, material) {
+    if !may_begin(first, import, &roots, material) {
         return Vec::new();
     }
     let places = roots.iter().filter(|root| root.is_empty() || is_folder(root));
     places.map(|root| join(root, &format!("{below}.py"))).collect()
 }
 
-/// Whether the path is that of a module that is there, but for one letter, and all that is asked of it is there: nobody
-/// means to write it.
-fn is_slip(path: &str, import: &Import, material: &Material<'_>) -> bool {
-    let asked: Vec<&String> = import.names.iter().filter(|name| !matches!(name.as_str(), "*" | "default")).collect();
-    let spoken = |word: &str| syntax::mentions(material.brief, word);
-    let fresh =
-        path.split(['/', '.']).filter(|part| part.len() > 2).all(|part| !spoken(part) || is_part(part, material));
-    let has_all = |twin: &&String| {
-        let source = (material.now)(twin).unwrap_or_default();
-        asked.iter().all(|name| syntax::mentions(&source, name))
+/// Whether a module outside of every package is the project's to write: a manifest names it, or the run misses it and the
+/// brief names it or the project keeps its modules side by side.
+fn may_begin(module: &str, import: &Import, roots: &[String], material: &Material<'_>) -> bool {
+    let is_package = |path: &String| {
+        let folder = path.strip_suffix("/__init__.py");
+        let above = folder.map(|folder| folder.rsplit_once('/').map_or("", |(above, _)| above));
+        above.is_some_and(|above| roots.iter().any(|root| root == above)) && !material.is_test(path)
     };
-    let twins = material.paths.iter().filter(|known| is_near(known, path) && !is_test(material, known));
-    fresh && !asked.is_empty() && twins.into_iter().find(has_all).is_some()
-}
-
-/// Whether a folder or a module of the project has that name.
-fn is_part(name: &str, material: &Material<'_>) -> bool {
-    material.paths.iter().any(|path| path.split(['/', '.']).any(|part| part == name))
-}
-
-/// Whether one letter more, less, another or in another place makes one the other.
-pub(super) fn is_near(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let rest = |text: &[char], skipped: usize| text.iter().skip(same + skipped).copied().collect::<Vec<char>>();
-    let swapped = || {
-        let (mut head, mut tail) = (rest(&one, 0), rest(&other, 0));
-        tail.truncate(2);
-        head.truncate(2);
-        tail.reverse();
-        head == tail && rest(&one, 2) == rest(&other, 2)
-    };
-    one != other
-        && (rest(&one, 1) == rest(&other, 1)
-            || rest(&one, 0) == rest(&other, 1)
-            || rest(&one, 1) == rest(&other, 0)
-            || swapped())
-}
-
-/// A new module of the project and not a package nobody has: the brief, the name of the test file or of the project
-/// speaks of it.
-pub(super) fn is_expected(module: &str, from: &str, material: &Material<'_>) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        let parts = text.split(|letter: char| !letter.is_alphanumeric());
-        parts.filter(|part| part.len() > 2).map(str::to_lowercase).collect()
-    };
-    let known: Vec<String> = [words(material.brief), words(from)].concat();
     let own = material.packages.iter().any(|package| package.name.replace('-', "_") == module);
-    let spoken =
-        |part: &String| known.iter().any(|word| word.starts_with(part.as_str()) || part.starts_with(word.as_str()));
-    own || words(module).iter().any(spoken)
+    let flat = || !import.names.is_empty() && !material.paths.iter().any(is_package);
+    own || is_missed(module, import, material) && (syntax::mentions(material.brief, module) || flat())
+}
+
+/// Whether the run says that the module is not there, or came to its end before it could.
+fn is_missed(module: &str, import: &Import, material: &Material<'_>) -> bool {
+    let named = format!("No module named '{module}");
+    let in_tests =
+        material.after.tests.iter().filter_map(|test| test.message.as_deref()).any(|said| said.contains(&named));
+    let before = |error: &LoadError| error.line.is_some_and(|line| line < import.line);
+    in_tests || material.after.load_errors.iter().any(|error| error.message.contains(&named) || before(error))
 }
 
 fn script(from: &str, import: &Import) -> Vec<String> {

@@ -3,7 +3,8 @@
 //! nothing of the project, or that no code could ever load. Where RED could
 //! not be built, because nobody had written the signatures yet, GREEN is asked.
 
-use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, waiting};
+use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, unwritten};
+use crate::change::is_test_program;
 use crate::report::{LoadError, LoadErrorKind, Report, Status, Test};
 use crate::syntax::{self, Extent, How, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
@@ -14,15 +15,23 @@ const RAISES: &str = "the new tests, with code that only raises";
 /// true while no expectation can be met.
 pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment> {
     let (stand_ins, what) = stand_in::stand_ins(material, files);
+    let mut stand_ins = unwritten::declared(material, files, stand_ins);
     if stand_ins.is_empty() {
         return Vec::new();
     }
+    let data = missing_data(material);
+    // A test that uses no code may be about what people read: a page, a table, a README.
+    let way = match what == stand_in::EVERYTHING {
+        true => Way::Watched { selection: selection(files, material.targets), files: stand_in::data(material, &data) },
+        false => Way::Tests(selection(files, material.targets)),
+    };
+    stand_ins.extend(data);
     let with = |value: &str| vec![(INERT_VALUE, value.to_owned())];
     let control = Experiment {
         question: Question::Inert,
         tree: Tree::Head,
         edits: stand_ins,
-        way: Way::Tests(selection(files, material.targets)),
+        way,
         removed: Vec::new(),
         time: 0,
         variables: Vec::new(),
@@ -36,7 +45,8 @@ pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment
     all.extend(lenient(material, files, &control).map(|lenient| Experiment { variables: with("true"), ..lenient }));
     // Where the code is there already, a test that waits for any exception asks for one that nobody raises yet.
     let is_missing = |error: &LoadError| error.kind == LoadErrorKind::MissingSymbol;
-    if material.after.load_errors.iter().any(is_missing) {
+    let raises = |file: &String| matches!(stand_in::family(file), Language::Python | Language::JavaScript);
+    if material.after.load_errors.iter().any(is_missing) && files.iter().any(raises) {
         all.push(Experiment { variables: with("raise"), what: RAISES.to_owned(), ..control });
     }
     all
@@ -75,17 +85,18 @@ fn lenient(material: &Material<'_>, files: &[String], control: &Experiment) -> O
 
 /// What RED could not be asked, because nobody had written the signatures yet.
 pub(super) fn emptied(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
-    if !files.iter().any(|file| file.ends_with(".rs")) {
+    let is_built = |path: &str| matches!(Language::of_path(path), Language::Rust | Language::Go);
+    if !files.iter().any(|file| is_built(file)) || material.targets.is_empty() {
         return None;
     }
     let (edits, _) = stand_in::stand_ins(material, files);
-    let late = edits.iter().any(|(path, _)| path.ends_with(".rs") && (material.before)(path) != (material.now)(path));
-    let known = files.iter().any(|file| {
-        let (stand_ins, _) =
-            stand_in::stand_ins(&Material { now: material.before, ..*material }, std::slice::from_ref(file));
-        !stand_ins.is_empty()
-    });
-    if !late || known || material.targets.is_empty() {
+    let is_new = |path: &str| {
+        let language = Language::of_path(path);
+        let names = |source: Option<String>| syntax::names(language, path, &source.unwrap_or_default());
+        let before = names((material.before)(path));
+        names((material.now)(path)).iter().any(|name| !before.iter().any(|known| known.name == name.name))
+    };
+    if !edits.iter().any(|(path, _)| is_built(path) && is_new(path)) {
         return None;
     }
     let control = Experiment {
@@ -133,22 +144,16 @@ impl Experiment {
             ]);
         }
         let new: Vec<&Test> = report.tests.iter().filter(|test| self.is_about(test)).collect();
-        let Some(first) = new.first() else { return Answer::Unknown(self.what.clone()) };
-        if calls.trim().is_empty() && !self.uses_a_value(material) {
+        let Some(first) = new.first() else { return self.not_run(report) };
+        if !calls.lines().any(|call| self.is_own(call)) && !self.uses_a_value(material) {
             let sentence = format!("{} never calls the code it is about", first.id);
-            if new.iter().any(|test| waiting::waits_for_golden(material, test, &self.about)) {
-                return Answer::Right;
-            }
-            // What a test starts as a program of its own may not be able to tell us.
-            if self.what == stand_in::EVERYTHING
-                && self.about.iter().any(|about| stand_in::starts(material, &about.file))
-            {
-                return Answer::Right;
-            }
-            if self.what == stand_in::EVERYTHING {
-                return Answer::Ask(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
-            }
-            return Answer::Wrong(vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)]);
+            let reasons = vec![Reason::new(Code::RedNoCall, sentence).test(&first.id)];
+            return match self.what == stand_in::EVERYTHING {
+                true => Answer::Ask(reasons),
+                // It may call the code once the file is there that it compares with.
+                false if new.iter().any(|test| misses_a_file(test)) => Answer::Unknown(self.what.clone()),
+                false => Answer::Wrong(reasons),
+            };
         }
         let asking = |test: &&&Test| test.status.is_failure();
         if new.iter().any(|test| asking(&test)) {
@@ -157,6 +162,24 @@ impl Experiment {
         let does = if self.what == RAISES { "only raises" } else { "does nothing" };
         let sentence = format!("{} passes with code that {does}", first.id);
         Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
+    }
+
+    /// Everything loads, and no new test has a result: Go runs no example without its output, and no benchmark.
+    fn not_run(&self, report: &Report) -> Answer {
+        let loads = report.finished && report.load_errors.is_empty();
+        match self.about.first().filter(|about| about.file.ends_with("_test.go") && loads) {
+            Some(about) => {
+                let sentence = format!("no test run looks at {} of {}", about.item, about.file);
+                Answer::Wrong(vec![Reason::new(Code::RedNoTests, sentence).place(Some(&about.file), None)])
+            }
+            None => Answer::Unknown(self.what.clone()),
+        }
+    }
+
+    /// Whether a line of the log is a call by one of the new tests. What no test is known to have called may be theirs.
+    fn is_own(&self, call: &str) -> bool {
+        let test = call.split_once('\t').map_or("", |(_, test)| test);
+        !call.trim().is_empty() && (test.is_empty() || self.is_about(&Test::new(test, Status::Passed)))
     }
 
     pub(super) fn lenient(&self, report: &Report) -> Answer {
@@ -202,21 +225,46 @@ impl Experiment {
 /// A stand-in has every name that is asked of it, except where types are checked: there it has what the code has, and
 /// only what can never be a part of the project is known to be wrong.
 fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
-    const FOREIGN: [&str; 3] = ["unlinked crate", "undeclared crate", "can't find crate"];
+    const CRATES: [&str; 3] = ["unlinked crate", "undeclared crate", "can't find crate"];
+    const PACKAGE: &str = "no required module provides package ";
     let file = error.file.as_deref().unwrap_or_default();
-    let language = Language::of_path(file);
-    if error.kind != LoadErrorKind::MissingSymbol || language == Language::Python || language.is_script() {
-        return true;
+    match Language::of_path(file) {
+        // In `tests` every program stands alone: its first names are those of crates. Elsewhere they may be modules.
+        Language::Rust => CRATES.iter().any(|words| error.message.contains(words)) && is_test_program(file),
+        Language::Go => error
+            .message
+            .split_once(PACKAGE)
+            .is_some_and(|(_, package)| !material.packages.iter().any(|own| package.starts_with(&own.name))),
+        Language::Java | Language::Other => false,
+        Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => true,
     }
-    let name = error.message.rsplit('`').nth(1).unwrap_or_default();
-    // In `tests` every program stands alone: its first names are those of crates.
-    let planned = !is_external_test(file) && stand_in::is_expected(name, file, material);
-    FOREIGN.iter().any(|words| error.message.contains(words)) && !planned
 }
 
-/// A file in `tests` beside `src` is a program of its own.
-pub(super) fn is_external_test(file: &str) -> bool {
-    file.starts_with("tests/") || file.contains("/tests/") && !file.contains("src/")
+/// Empty files where the run says that a test opens one that nobody has recorded yet. It calls the code once they are there,
+/// or never.
+fn missing_data(material: &Material<'_>) -> Vec<(String, String)> {
+    let targets = material.targets.iter().filter_map(|id| material.after.test(id));
+    let missing = targets.filter(|test| misses_a_file(test)).filter_map(|test| {
+        let folder = test.file.as_deref()?.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let message = test.message.as_deref()?;
+        let quoted = || message.split(['\'', '"']).skip(1).step_by(2).find(|part| part.contains('/'));
+        // Go: `open testdata/a.txt: no such file or directory`, from the folder of the package.
+        let opened = message.split("open ").nth(1).and_then(|rest| rest.split(": no such file").next());
+        let path = quoted().or(opened)?.trim();
+        match (path.strip_prefix('/'), Language::of_path(test.file.as_deref()?)) {
+            (Some(full), _) => full.rfind(&format!("/{folder}/")).and_then(|at| full.get(at + 1..)).map(str::to_owned),
+            (None, Language::Go) if !folder.is_empty() => Some(format!("{folder}/{path}")),
+            (None, _) => Some(path.to_owned()),
+        }
+    });
+    missing.filter(|path| !path.contains("..")).map(|path| (path, String::new())).collect()
+}
+
+/// Whether a test ended because a file is not there, in the words of the system.
+fn misses_a_file(test: &Test) -> bool {
+    const MISSING: [&str; 4] = ["o such file or directory", "FileNotFoundError", "NotFound", "ENOENT"];
+    let message = test.message.as_deref().unwrap_or_default();
+    MISSING.iter().any(|words| message.contains(words) || test.exception.as_deref() == Some(*words))
 }
 
 /// Whether the name stands in the text as a value: not called, not a part of another one, not in quotes.

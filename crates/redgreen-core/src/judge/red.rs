@@ -1,6 +1,6 @@
 //! RED: a new test fails, for the want of what it asks for, and nothing else broke.
 
-use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate, undecided};
+use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate};
 use crate::experiment::replaced::{self, Replaced};
 use crate::experiment::{self, About, Material, Observation, Tree, suite};
 use crate::verdict::{Code, Decision, Reason};
@@ -19,13 +19,10 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     if tried.verdict.decision == Decision::Accepted {
         let targets = tried.verdict.targets.clone();
         let material = case.material(&tried.after, &targets);
-        let mut wrong = experiment::wrong_reasons(&material);
+        let mut wrong = experiment::unknown_names(&material);
         wrong.extend(only_measures(&material));
-        let doubts = experiment::doubts(&material);
         if !wrong.is_empty() {
             tried.verdict = and_refused(tried.verdict, wrong);
-        } else if !doubts.is_empty() {
-            tried.verdict = undecided(&tried.verdict, doubts);
         } else {
             control(case, &material, &case.experiments(&material), &mut tried.verdict)?;
         }

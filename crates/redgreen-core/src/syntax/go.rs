@@ -69,12 +69,10 @@ pub(super) const ROW: Row = Row {
         ("*.Expect().*", Other, ""),
         ("Expect().*", Other, ""),
     ],
-    exits: &["os.Exit", "log.Fatal*", "syscall.Exit", "runtime.Goexit"],
     raises: &[],
     returns: &["return_statement"],
     blocks: &["block", "statement_list", "source_file"],
     branches: &["if_statement"],
-    replacers: &[],
     bindings: &[
         ("function_declaration", "name"),
         ("type_spec", "name"),

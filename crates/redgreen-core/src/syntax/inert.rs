@@ -3,25 +3,31 @@
 //! What its functions return equals nothing but itself. Where a language lets every value be true or false (scripts, Rust's `bool`),
 //! the environment chooses between two of them: a test that passes with both asks for nothing.
 
+mod go;
+mod rust;
+
+use super::call::calls;
 use super::item::declared;
-use super::language::{ItemKind, Language};
-use super::overlay::apply;
+use super::language::Language;
 use super::tree::{Node, Tree};
 
 /// The environment variable that names the file to which each call adds a line.
 pub const INERT_LOG: &str = "REDGREEN_INERT_LOG";
+/// What stands for the same file in the text of stand-ins.
+pub const INERT_PLACE: &str = "@REDGREEN_INERT_LOG@";
 /// The environment variable that asks for another stand-in. `other`: the second value, falsy for scripts, `true` for Rust.
 /// `true`: one that counts as true in Python, as it does in scripts. `raise`: every call ends with an exception.
 pub const INERT_VALUE: &str = "REDGREEN_INERT_VALUE";
 
 const PYTHON: &str = include_str!("inert/stub.py");
 const SCRIPT: &str = include_str!("inert/stub.js");
-const RUST_RECORD: &str = include_str!("inert/record.rs.in");
+const PROGRAM: &str = include_str!("inert/program.py");
 const NAMES_MAX: usize = 500;
 const EXCEPTIONS: [&str; 3] = ["Error", "Exception", "Warning"];
 
 /// The source of the stand-in for the module at `path`, which may exist already; `names` are what tests import from it.
-/// `None` where no stand-in can be written: other languages, and Rust functions whose signatures nobody wrote yet.
+/// `None` where no stand-in can be written. In Rust and Go it has what the module has; what nobody has written is declared
+/// by [`inert_function`].
 pub fn inert_stub(language: Language, path: &str, names: &[String], existing: Option<&str>) -> Option<String> {
     let mut wanted: Vec<String> = existing.map(|source| provided(language, path, source)).unwrap_or_default();
     for name in names.iter().filter_map(|name| name.split('.').next()) {
@@ -35,9 +41,52 @@ pub fn inert_stub(language: Language, path: &str, names: &[String], existing: Op
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             Some(script(language, path, &wanted, existing.unwrap_or_default()))
         }
-        Language::Rust => rust(path, existing?, names),
-        Language::Go | Language::Java | Language::Other => None,
+        Language::Rust => rust::emptied(path, existing?),
+        Language::Go => go::emptied(path, existing?),
+        Language::Java | Language::Other => None,
     }
+}
+
+/// The same for a file that nothing imports by name, and that may be started as a program: it says when it is loaded.
+pub fn inert_program(path: &str, existing: &str) -> Option<String> {
+    let language = Language::of_path(path);
+    if path.ends_with("__init__.py") {
+        return Some(format!("{existing}\n{PROGRAM}"));
+    }
+    let text = inert_stub(language, path, &[], Some(existing))?;
+    Some(match language {
+        Language::Python => format!("{text}\n_record(\"loaded\")\n"),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => format!("{text}redgreenRecord(\"loaded\");\n"),
+        Language::Rust | Language::Go | Language::Java | Language::Other => text,
+    })
+}
+
+/// A function that nobody has written, made from how the tests call it; nothing where they do not.
+pub fn inert_function(language: Language, name: &str, tests: &[String]) -> Option<String> {
+    tests.iter().find_map(|source| {
+        let tree = Tree::parse(language, source)?;
+        let call = calls(tree.root()).find(|call| call.name() == name && !call.callee.contains('!'))?;
+        match language {
+            Language::Rust => Some(rust::declaration(name, &call)),
+            Language::Go => Some(go::declaration(name, &call)),
+            Language::Python
+            | Language::JavaScript
+            | Language::TypeScript
+            | Language::Tsx
+            | Language::Java
+            | Language::Other => None,
+        }
+    })
+}
+
+/// What functions of [`inert_function`] need in the root of a crate.
+pub fn inert_module() -> String {
+    rust::module()
+}
+
+/// A file that the stand-ins of the folder need beside them, for each package of Go.
+pub fn inert_helper(path: &str, source: &str) -> Option<(String, String)> {
+    go::helper(path, source)
 }
 
 fn is_name(name: &str) -> bool {
@@ -125,88 +174,4 @@ fn script(language: Language, path: &str, names: &[String], existing: &str) -> S
         });
     }
     text
-}
-
-/// The functions keep their signatures and lose their bodies.
-fn rust(path: &str, existing: &str, names: &[String]) -> Option<String> {
-    let tree = Tree::parse(Language::Rust, existing)?;
-    let items = declared(&tree, path);
-    let known = |name: &String| name == "*" || super::word::has(existing, name);
-    if !names.iter().all(known) {
-        return None;
-    }
-    let mut edits = Vec::new();
-    for one in items.iter().filter(|one| one.item.kind == ItemKind::Function && !one.item.in_tests) {
-        let inner = edits
-            .last()
-            .is_some_and(|(span, _): &(std::ops::Range<usize>, String)| span.contains(&one.node.span().start));
-        let constant = one
-            .node
-            .children()
-            .any(|child| child.kind() == "function_modifiers" && super::word::has(child.text(), "const"));
-        let Some(body) = one.node.child("body").filter(|_| !inner && !constant) else { continue };
-        let returns = one.node.child("return_type").map_or("()", Node::text);
-        let value = value_of(returns, 0).unwrap_or_else(|| "unimplemented!(\"inert\")".to_owned());
-        let record = RUST_RECORD.trim().replace("NAME", &one.item.name);
-        edits.push((body.span(), format!("{{ {record} {value} }}")));
-    }
-    let text = apply(existing, edits)?;
-    Some(format!("#![allow(unused, clippy::all)]\n{text}"))
-}
-
-/// A value of the type that no test expects.
-fn value_of(kind: &str, depth: usize) -> Option<String> {
-    const NESTED_MAX: usize = 8;
-    const VALUES: [(&str, &str); 16] = [
-        ("()", "()"),
-        ("u8", "211"),
-        ("i8", "-113"),
-        ("u16", "60_013"),
-        ("i16", "-31_013"),
-        ("u32", "1_999_999_973"),
-        ("i32", "1_999_999_973"),
-        ("u64", "1_999_999_973"),
-        ("i64", "1_999_999_973"),
-        ("u128", "1_999_999_973"),
-        ("i128", "1_999_999_973"),
-        ("usize", "1_999_999_973"),
-        ("isize", "1_999_999_973"),
-        ("f32", "f32::NAN"),
-        ("f64", "f64::NAN"),
-        ("char", "'\\u{1f}'"),
-    ];
-    let kind = kind.trim();
-    if let Some((_, value)) = VALUES.iter().find(|(name, _)| *name == kind) {
-        return Some((*value).to_owned());
-    }
-    if kind.starts_with('&') && kind.ends_with("str") {
-        return Some("\"\\u{1}inert\"".to_owned());
-    }
-    let inner = |start: &str| {
-        let inside = kind.strip_prefix(start)?.strip_suffix('>')?;
-        value_of(&first_argument(inside), depth + 1)
-    };
-    match kind {
-        _ if depth > NESTED_MAX => None,
-        "bool" => Some(format!("std::env::var(\"{INERT_VALUE}\").is_ok_and(|value| value == \"other\")")),
-        "String" => Some("String::from(\"\\u{1}inert\")".to_owned()),
-        _ => inner("Option<")
-            .map(|value| format!("Some({value})"))
-            .or_else(|| inner("Result<").map(|value| format!("Ok({value})")))
-            .or_else(|| inner("Vec<").map(|value| format!("vec![{value}]"))),
-    }
-}
-
-/// What stands before the first comma that is not inside brackets.
-fn first_argument(text: &str) -> String {
-    let mut depth = 0_i32;
-    let first = text.chars().take_while(|letter| {
-        depth += match letter {
-            '<' | '(' | '[' => 1,
-            '>' | ')' | ']' => -1,
-            _ => 0,
-        };
-        depth > 0 || *letter != ','
-    });
-    first.collect()
 }

@@ -106,12 +106,10 @@ pub(super) const ROW: Row = Row {
         ("verify", Other, ""),
         ("verify().*", Other, ""),
     ],
-    exits: &["System.exit", "Runtime.getRuntime().exit", "Runtime.getRuntime().halt"],
     raises: &["throw_statement"],
     returns: &["return_statement"],
     blocks: &["block", "program", "class_body"],
     branches: &["if_statement"],
-    replacers: &["mockStatic", "Mockito.mockStatic"],
     bindings: &[
         ("class_declaration", "name"),
         ("method_declaration", "name"),

@@ -92,13 +92,11 @@ pub(super) struct Row {
     pub(super) assert_statement: &'static str,
     /// The first row that matches counts.
     pub(super) asserts: &'static [(&'static str, Means, &'static str)],
-    pub(super) exits: &'static [&'static str],
     /// Statements that end a test without an assertion: `raise`, `throw`.
     pub(super) raises: &'static [&'static str],
     pub(super) returns: &'static [&'static str],
     pub(super) blocks: &'static [&'static str],
     pub(super) branches: &'static [&'static str],
-    pub(super) replacers: &'static [&'static str],
     /// Where a name comes to be: the node, and the field of the name.
     pub(super) bindings: &'static [(&'static str, &'static str)],
     pub(super) imports: &'static [&'static str],

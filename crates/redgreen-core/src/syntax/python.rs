@@ -105,12 +105,10 @@ pub(super) const ROW: Row = Row {
         ("*.testing.assert_*", Equal, ""),
         ("*snapshot.assert_match", Other, ""),
     ],
-    exits: &["sys.exit", "exit", "quit", "os._exit", "os.abort", "os.kill", "os.exec*"],
     raises: &["raise_statement"],
     returns: &["return_statement"],
     blocks: &["block", "module"],
     branches: &["if_statement"],
-    replacers: &["*patch", "*patch.object", "*monkeypatch.setattr", "*mocker.patch*", "setattr", "*create_autospec"],
     bindings: &[
         ("function_definition", "name"),
         ("class_definition", "name"),

@@ -4,13 +4,12 @@ mod change;
 mod imports;
 mod inert;
 mod items;
-mod library;
 mod perturb;
 mod robust;
 
 use super::*;
 
-/// `test name 2/1 [Skip] x3 ConstantFailure@5`: assertions, exact ones, markers, rows, findings.
+/// `test name 2/1 [Skip] x3 Bare@5`: assertions, exact ones, markers, rows, findings.
 fn told(item: &Item) -> String {
     let mut text = format!("{} {}", if item.is_test { "test" } else { "item" }, item.name);
     if item.assertions > 0 {

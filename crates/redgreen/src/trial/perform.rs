@@ -10,7 +10,7 @@ use redgreen_core::experiment::{Build, Driver, Experiment, Interpreter, Observat
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::SLOWER_MAX;
 use redgreen_core::report::{Exit, Outcome, Report};
-use redgreen_core::syntax::INERT_LOG;
+use redgreen_core::syntax::{INERT_LOG, INERT_PLACE};
 
 use super::Charge;
 use super::court::Court;
@@ -114,7 +114,8 @@ impl Court<'_> {
                 let watch = Watch::begin(&folder, files)?;
                 let ran = self.run_tests(experiment, selection)?;
                 let report = ran.report().cloned().unwrap_or_default();
-                Ok(Observation::Ran { report: Box::new(report), log: watch.opened().join("\n") })
+                let log = format!("{}{}", ran.log(), watch.opened().join("\n"));
+                Ok(Observation::Ran { report: Box::new(report), log })
             }
             Way::Driver { driver, question } => self.ask(*driver, question),
             Way::Program { build, root, home, apart } => {
@@ -135,17 +136,23 @@ impl Court<'_> {
         let mut options = conditions.frozen.clone();
         options.removed.extend(removed.iter().map(PathBuf::from));
         self.enter(experiment.tree, conditions.charge, &options)?;
+        let log = self.calls_log().to_string_lossy().into_owned();
         for (path, text) in &experiment.edits {
             let place = self.room.folder().join(path);
             let act = || format!("lay {path} into the room");
             fs::create_dir_all(place.parent().unwrap_or(self.room.folder())).with_context(act)?;
-            fs::write(&place, text).with_context(act)?;
+            fs::write(&place, text.replace(INERT_PLACE, &log)).with_context(act)?;
         }
         Ok(())
     }
 
+    /// Where the experiment's own code writes down what was called.
+    fn calls_log(&self) -> PathBuf {
+        self.room.scratch().join("calls")
+    }
+
     fn run_tests(&mut self, experiment: &Experiment, selection: &Selection) -> Result<Observation> {
-        let log = self.room.scratch().join("calls");
+        let log = self.calls_log();
         fs::write(&log, "").context("make a list of calls")?;
         let mut variables = vec![(INERT_LOG.into(), log.clone().into())];
         variables.extend(experiment.variables.iter().map(|(name, value)| ((*name).into(), value.into())));

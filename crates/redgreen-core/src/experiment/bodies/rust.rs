@@ -4,7 +4,8 @@
 use regex::{Captures, Regex};
 
 use super::{Body, Build, MARK, NAME, Program, ROUNDS, items, targets};
-use crate::experiment::{Material, is_external_test};
+use crate::change::is_test_program;
+use crate::experiment::Material;
 use crate::syntax::Item;
 
 /// Attributes of test functions that the compiler itself knows.
@@ -18,7 +19,7 @@ const PACKAGES_MAX: usize = 50;
 
 pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> {
     let source = (material.now)(&file).filter(|source| !source.contains(ITSELF))?;
-    let external = is_external_test(&file);
+    let external = is_test_program(&file);
     let (folder, inside) = match external {
         true => file.rsplit_once("tests/")?,
         false => file.split_once("src/")?,

@@ -513,7 +513,6 @@ const CONTROLS: &[Code] = &[
     Code::RefactorBehaviour,
     Code::RefactorPublicRemoved,
     Code::RefactorNewFeature,
-    Code::RedUnrelatedFailure,
 ];
 
 #[test]

@@ -11,10 +11,12 @@ class _Raised(Exception):
 
 
 def _record(name):
-    path = _os.environ.get("REDGREEN_INERT_LOG")
-    if path:
-        with open(path, "a", encoding="utf-8") as log:
-            log.write(name + "\n")
+    # A program that the tests start may have an environment of its own.
+    path = _os.environ.get("REDGREEN_INERT_LOG", "@REDGREEN_INERT_LOG@")
+    # `tests/test_a.py::test_one (call)`
+    test = _os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    with open(path, "a", encoding="utf-8") as log:
+        log.write(name + "\t" + test + "\n")
 
 
 class _Base:

@@ -10,7 +10,8 @@ fn check(path: &str, names: &[&str], existing: Option<&str>, expected: &[&str]) 
     for part in expected {
         assert!(stub.contains(part), "{part}\n{stub}");
     }
-    assert!(stub.contains(INERT_LOG) != expected.is_empty(), "{stub}");
+    let helper = inert_helper(path, &stub).unwrap_or_default().1;
+    assert!((stub.clone() + &helper).contains(INERT_LOG) != expected.is_empty(), "{stub}");
     assert!(!tree::Tree::parse(language, &stub).unwrap().is_broken(), "{stub}");
 }
 
@@ -54,6 +55,37 @@ fn stand_ins_hold_every_name() {
         ),
         &["-> Result<String, E> {", "Ok(String::from(", "unimplemented!(", INERT_VALUE],
     );
+    check(
+        "a.go",
+        &[],
+        Some(
+            "package a\n\nfunc init() { f() }\nfunc (s *S) F(n int) (a, b []string, err error) { return }\nfunc g() {}\n",
+        ),
+        &[
+            "func init() { f() }",
+            "{ if redgreenInert(\"S.F\") { return []string{\"\\x01inert\"}, []string{\"\\x01inert\"}, redgreenError() }; return }",
+            "{ if redgreenInert(\"g\") { return  };}",
+        ],
+    );
     check("src/a.rs", &["roman"], None, &[]);
-    check("src/a.rs", &["roman"], Some("pub fn slug() {}\n"), &[]);
+}
+
+#[test]
+fn a_function_that_nobody_has_written_is_made_from_its_call() {
+    let check = |path: &str, name: &str, test: &str, expected: &str| {
+        let made = inert_function(Language::of_path(path), name, &[test.to_owned()]).unwrap_or_default();
+        assert!(made.contains(expected) && made.is_empty() == expected.is_empty(), "{made}");
+    };
+    check(
+        "a.rs",
+        "wrap",
+        "fn a() { assert_eq!(wrap(\"a\", 1), 2); }",
+        "fn wrap<A0: std::fmt::Debug, A1: std::fmt::Debug, >(",
+    );
+    check("a.rs", "wrap", "fn a() { assert_eq!(kit::wrap::wrap(), 2); }", "fn wrap<>()");
+    check("a.rs", "wrap", "fn a() { wrap!(1); }", "");
+    check("a.go", "F", "package a\nfunc TestF(t *T) { _ = F(1) }", ") (interface{}) {");
+    check("a.go", "F", "package a\nfunc TestF(t *T) { if a, err := F(1); err != nil { } }", ") (interface{}, error) {");
+    check("a.go", "F", "package a\nfunc TestF(t *T) { a, ok := b.F(1) }", ") (interface{}, bool) {");
+    check("a.go", "F", "package a\nvar _ = F", "");
 }

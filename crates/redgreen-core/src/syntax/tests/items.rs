@@ -157,35 +157,14 @@ fn python_assertions() {
 
 #[test]
 fn python_smells() {
-    python("assert False", " 1/0 ConstantFailure@4");
     python("assert True", " 1/0 ConstantPass@4");
-    python("assert 1 == 2", " 1/1 ConstantFailure@4");
-    python("pytest.fail('not yet')", " 1/0 ConstantFailure@4");
-    python("raise NotImplementedError", " ConstantFailure@4");
     python("assert (to_roman(4) == 'IV', 'm')", " 1/0 Bare@4");
     python("to_roman(4) == 'IV'", " Bare@4");
     python("return\nassert to_roman(4) == 'IV'", " 1/1 EarlyReturn@4");
-    python("sys.exit(0)", " Exit@4");
     python("try:\n    assert to_roman(4) == 'IV'\nexcept AssertionError:\n    pass", " 1/1 Swallowed@5");
     python("try:\n    assert to_roman(4) == 'IV'\nexcept ValueError:\n    pass", " 1/1");
-    python("with patch('roman.to_roman', return_value='IV'):\n    assert to_roman(4) == 'IV'", " 1/1 DefinesSubject@4");
     python("monkeypatch.setattr(roman, 'clock', fake)\nassert to_roman(4) == 'IV'", " 1/1");
-    python("to_roman = lambda n: 'IV'\nassert to_roman(4) == 'IV'", " 1/1 DefinesSubject@4");
     python("try:\n    to_roman(0)\nexcept ValueError:\n    pass\nelse:\n    pytest.fail()", " 1/0");
-}
-
-#[test]
-fn python_defines_its_subject() {
-    check(
-        "tests/test_a.py",
-        "def to_roman(n):\n    return 'IV'\ndef test_a():\n    assert to_roman(4) == 'IV'\n",
-        &["item to_roman", "test test_a 1/1 DefinesSubject@4"],
-    );
-    check(
-        "tests/test_a.py",
-        "from roman import to_roman\ndef romans(*ns):\n    return [to_roman(n) for n in ns]\ndef test_a():\n    assert romans(4) == ['IV']\n",
-        &["item romans", "test test_a 1/1"],
-    );
 }
 
 #[test]
@@ -219,12 +198,8 @@ fn rust_assertions_and_smells() {
     rust("assert!(to_roman(0).is_err());", " 1/0");
     rust("assert!(matches!(to_roman(0), Err(_)));", " 1/0");
     rust("insta::assert_snapshot!(to_roman(4));", " 1/0");
-    rust("panic!(\"not yet\");", " 1/0 ConstantFailure@4");
-    rust("todo!()", " 1/0 ConstantFailure@4");
-    rust("assert!(false);", " 1/0 ConstantFailure@4");
     rust("match to_roman(0) { Err(_) => {} Ok(r) => panic!(\"{r}\") }", " 1/0");
     rust("let Err(_) = to_roman(0) else { panic!() };", " 1/0");
-    rust("std::process::exit(0);", " Exit@4");
     rust("let _ = to_roman(4);", "");
 }
 
@@ -241,17 +216,10 @@ fn script_assertions_and_smells() {
     script("expect(toRoman(4)).toMatchSnapshot();", " 1/0");
     script("if (toRoman(4) !== 'IV') throw new Error('no');", "");
     script("expect(toRoman(4));", " Bare@4");
-    script("expect(true).toBe(false);", " 1/1 ConstantFailure@4");
-    script("throw new Error('not yet');", " ConstantFailure@4");
-    script("process.exit(0);", " Exit@4");
     script("expect(toRoman(4)).resolves.toBe('IV');", " 1/1 NotAwaited@4");
     script("return expect(toRoman(4)).resolves.toBe('IV');", " 1/1");
     script("new Promise(() => setTimeout(() => assert.equal(toRoman(4), 'IV'), 50).unref());", " 1/1 NotAwaited@4");
     script("[4].forEach((n) => { expect(toRoman(n)).toBe('IV'); });", " 1/1");
-    script(
-        "vi.spyOn(roman, 'toRoman').mockReturnValue('IV');\n    expect(roman.toRoman(4)).toBe('IV');",
-        " 1/1 DefinesSubject@4",
-    );
 }
 
 #[test]

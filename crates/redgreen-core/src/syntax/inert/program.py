@@ -1,0 +1,9 @@
+
+# A package that a program of the tests' own loads; the tests themselves tell by what they call.
+import os as _redgreen_os
+import sys as _redgreen_sys
+
+if not {"pytest", "unittest"} & set(_redgreen_sys.modules):
+    _redgreen_path = _redgreen_os.environ.get("REDGREEN_INERT_LOG", "@REDGREEN_INERT_LOG@")
+    with open(_redgreen_path, "a", encoding="utf-8") as _redgreen_log:
+        _redgreen_log.write("loaded\n")
