@@ -6,6 +6,7 @@
 mod calls;
 mod explain;
 mod green;
+mod plans;
 mod red;
 mod refactor;
 pub mod reports;
@@ -21,6 +22,7 @@ use crate::syntax::Package;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 use crate::withheld::{TestFile, Unseen};
 
+pub use plans::Plans;
 use reports::Evidence;
 
 /// How often a test that broke is tried again before it is blamed.
@@ -56,6 +58,7 @@ pub struct Case<'a> {
     pub new: &'a dyn Fn(&str) -> Option<String>,
     /// In the order in which they were made.
     pub seen: Vec<Seen>,
+    pub plans: Plans,
 }
 
 /// What the brief knows and whoever wrote the candidate does not.

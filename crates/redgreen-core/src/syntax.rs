@@ -55,7 +55,9 @@ pub use look::looks_at;
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
 pub use overlay::{frame, overlay_tests};
-pub use perturb::{Edit, Extent, How, Letters, Perturbations, Perturbed, Pick, Way, impossible, perturb, stopped};
+pub use perturb::{
+    Edit, Extent, How, Letters, Perturbations, Perturbed, Pick, Way, impossible, impossible_each, perturb, stopped_each,
+};
 pub use resolve::{Package, Project, package_name, resolve};
 pub use smell::{Finding, Smell};
 pub use stated::{Stated, stated};

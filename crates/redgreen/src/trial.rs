@@ -25,7 +25,7 @@ use redgreen_core::experiment::{Experiment, Observation, Question, Tree, order, 
 use redgreen_core::framework::command::{self, Command};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::reports::{self, Evidence};
-use redgreen_core::judge::{self, Case, Ruling, Step};
+use redgreen_core::judge::{self, Case, Plans, Ruling, Step};
 use redgreen_core::phase::JudgedPhase;
 use redgreen_core::report::Report;
 use redgreen_core::syntax::Language;
@@ -222,6 +222,7 @@ impl<'a> Court<'a> {
             old: &*reading.before,
             new: &*reading.now,
             seen: Vec::new(),
+            plans: Plans::default(),
         };
         let mut conditions = Conditions {
             charge,

@@ -13,89 +13,140 @@ const EXPECTATIONS_MAX: usize = 8;
 
 /// First everything at once, then the last expectation of each test, the one before it, and so on.
 pub(super) fn impossible(material: &Material<'_>, files: &[String]) -> Vec<Experiment> {
+    let read: Vec<TestFile> = files.iter().filter_map(|file| TestFile::read(material, file)).collect();
+    let extents: Vec<Extent> =
+        std::iter::once(Extent::Everything).chain((0..EXPECTATIONS_MAX).map(Extent::One)).collect();
+    let (last, first) = (changed(&read, &extents, Pick::Last), changed(&read, &extents, Pick::First));
+    let mut reached = reached(&read).into_iter();
     let mut asked: Vec<Experiment> = Vec::new();
-    for extent in std::iter::once(Extent::Everything).chain((0..EXPECTATIONS_MAX).map(Extent::One)) {
-        let Some(control) = changed(material, files, extent, Pick::Last) else { break };
+    for ((extent, control), otherwise) in extents.into_iter().zip(last).zip(first) {
+        let stops = match extent {
+            Extent::Everything => Vec::new(),
+            Extent::One(_) => reached.next().unwrap_or_default(),
+        };
+        let Some(control) = control.map(|control| control.experiment(material, files, extent)) else { break };
         // Numbers are changed in one way only, and a test may have one expectation.
         if asked.iter().any(|other| other.covers(&control)) {
             continue;
         }
-        let reached = match extent {
-            Extent::Everything => None,
-            Extent::One(back) => reached(material, &control, back).map(Box::new),
-        };
-        let otherwise =
-            changed(material, files, extent, Pick::First).map(|other| Experiment { otherwise: reached, ..other });
-        asked.push(Experiment { otherwise: otherwise.map(Box::new), ..control });
+        let reached = is_reached(&control, stops).map(Box::new);
+        let otherwise = otherwise.map(|other| other.experiment(material, files, extent));
+        let otherwise = otherwise.map(|other| Box::new(Experiment { otherwise: reached, ..other }));
+        asked.push(Experiment { otherwise, ..control });
     }
     asked
 }
 
-/// The same tests, made to fail where the expectation stands.
-fn reached(material: &Material<'_>, control: &Experiment, back: usize) -> Option<Experiment> {
-    let mut edits = Vec::new();
-    for (file, _) in &control.edits {
-        let source = (material.now)(file)?;
-        let language = Language::of_path(file);
-        let items = syntax::items(language, file, &source);
-        let wanted: Vec<&Item> = wanted(material, file, &items);
-        edits.push((file.clone(), syntax::stopped(language, file, &source, &wanted, back)?));
+/// A file with tests of RED.
+struct TestFile {
+    path: String,
+    language: Language,
+    source: String,
+    items: Vec<Item>,
+}
+
+impl TestFile {
+    fn read(material: &Material<'_>, path: &str) -> Option<Self> {
+        let (source, language) = ((material.now)(path)?, Language::of_path(path));
+        let mut items = syntax::items(language, path, &source);
+        items.retain(|item| item.is_test && is_target(material, path, &item.name));
+        Some(Self { path: path.to_owned(), language, source, items })
+    }
+
+    fn wanted(&self) -> Vec<&Item> {
+        self.items.iter().collect()
+    }
+}
+
+/// Files with tests that have to fail.
+#[derive(Default)]
+struct Changed {
+    edits: Vec<(String, String)>,
+    about: Vec<About>,
+}
+
+/// Each file with one assertion of each test, counted from the last, made to fail where it is reached.
+fn reached(files: &[TestFile]) -> Vec<Vec<(String, String)>> {
+    let mut all = vec![Vec::new(); EXPECTATIONS_MAX];
+    for file in files {
+        let stopped = syntax::stopped_each(file.language, &file.path, &file.source, &file.wanted(), EXPECTATIONS_MAX);
+        for (edits, stopped) in all.iter_mut().zip(stopped) {
+            edits.extend(stopped.map(|text| (file.path.clone(), text)));
+        }
+    }
+    all
+}
+
+/// The same tests as those of the control, made to fail where the expectation stands.
+fn is_reached(control: &Experiment, mut stops: Vec<(String, String)>) -> Option<Experiment> {
+    stops.retain(|(path, _)| control.edits.iter().any(|(changed, _)| changed == path));
+    if stops.is_empty() || stops.len() != control.edits.len() {
+        return None;
     }
     let what = "the tests, made to fail where the expectation stands".to_owned();
-    Some(Experiment { question: Question::Reached, edits, what, ..control.clone() })
+    Some(Experiment { question: Question::Reached, edits: stops, what, ..control.clone() })
 }
 
-fn wanted<'i>(material: &Material<'_>, file: &str, items: &'i [Item]) -> Vec<&'i Item> {
-    items.iter().filter(|item| item.is_test && is_target(material, file, &item.name)).collect()
-}
-
-pub(super) fn changed(material: &Material<'_>, files: &[String], extent: Extent, pick: Pick) -> Option<Experiment> {
-    let letters = match extent {
-        Extent::Everything => Letters::Near,
-        Extent::One(_) => Letters::Own,
-    };
-    let (mut edits, mut about) = (Vec::new(), Vec::new());
+/// The files with expectations that cannot be met, once for each extent; `None` where there is nothing to change.
+fn changed(files: &[TestFile], extents: &[Extent], pick: Pick) -> Vec<Option<Changed>> {
+    let mut all: Vec<Changed> = extents.iter().map(|_| Changed::default()).collect();
     for file in files {
-        let Some(source) = (material.now)(file) else { continue };
-        let language = Language::of_path(file);
-        let items = syntax::items(language, file, &source);
-        let wanted = wanted(material, file, &items);
-        let changed = syntax::impossible(language, file, &source, &wanted, extent, Way { pick, letters });
-        let canary = (extent == Extent::Everything).then(|| canary::of(language, file, &source)).flatten();
+        let each = |extents: &[Extent], letters| {
+            let way = Way { pick, letters };
+            syntax::impossible_each(file.language, &file.path, &file.source, &file.wanted(), extents, way)
+        };
+        let whole = |extent: &Extent| *extent == Extent::Everything;
+        let (whole, single): (Vec<Extent>, Vec<Extent>) = extents.iter().partition(|extent| whole(extent));
+        let texts = each(&whole, Letters::Near).into_iter().chain(each(&single, Letters::Own));
+        for ((changed, extent), text) in all.iter_mut().zip(extents).zip(texts) {
+            changed.add(file, *extent, text);
+        }
+    }
+    all.into_iter().map(|changed| (!changed.edits.is_empty()).then_some(changed)).collect()
+}
+
+impl Changed {
+    fn add(&mut self, file: &TestFile, extent: Extent, changed: Option<(String, Vec<String>)>) {
+        let everything = extent == Extent::Everything;
+        let canary = everything.then(|| canary::of(file.language, &file.path, &file.source)).flatten();
         let (mut text, names) = match (changed, &canary) {
             (Some((text, names)), _) => (text, names),
-            (None, Some(_)) => (source, Vec::new()),
-            (None, None) => continue,
+            (None, Some(_)) => (file.source.clone(), Vec::new()),
+            (None, None) => return,
         };
-        about.extend(names.into_iter().map(|item| About { file: file.clone(), item }));
+        let about = |item: String| About { file: file.path.clone(), item };
+        self.about.extend(names.into_iter().map(about));
         if let Some(canary) = canary {
             text.push_str(&canary);
             let failing = [canary::NAME, canary::CALM].into_iter().filter(|name| canary.contains(name));
-            about.extend(failing.map(|name| About { file: file.clone(), item: name.to_owned() }));
+            self.about.extend(failing.map(|name| about(name.to_owned())));
         }
-        edits.push((file.clone(), text));
+        self.edits.push((file.path.clone(), text));
     }
-    let what = match extent {
-        Extent::Everything => "the tests with expectations that cannot be met",
-        Extent::One(0) => "the tests with a last expectation that cannot be met",
-        Extent::One(_) => "the tests with one expectation that cannot be met",
-    };
-    let question = match extent {
-        Extent::Everything | Extent::One(0) => Question::Impossible,
-        Extent::One(_) => Question::Expectation,
-    };
-    (!edits.is_empty()).then(|| Experiment {
-        question,
-        tree: Tree::Head,
-        edits,
-        way: super::Way::Tests(selection(files, material.targets)),
-        removed: Vec::new(),
-        time: 0,
-        variables: Vec::new(),
-        about,
-        what: what.to_owned(),
-        otherwise: None,
-    })
+
+    fn experiment(self, material: &Material<'_>, files: &[String], extent: Extent) -> Experiment {
+        let what = match extent {
+            Extent::Everything => "the tests with expectations that cannot be met",
+            Extent::One(0) => "the tests with a last expectation that cannot be met",
+            Extent::One(_) => "the tests with one expectation that cannot be met",
+        };
+        let question = match extent {
+            Extent::Everything | Extent::One(0) => Question::Impossible,
+            Extent::One(_) => Question::Expectation,
+        };
+        Experiment {
+            question,
+            tree: Tree::Head,
+            edits: self.edits,
+            way: super::Way::Tests(selection(files, material.targets)),
+            removed: Vec::new(),
+            time: 0,
+            variables: Vec::new(),
+            about: self.about,
+            what: what.to_owned(),
+            otherwise: None,
+        }
+    }
 }
 
 impl Experiment {

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 use super::{About, Material, stand_in};
 use crate::change::{ChangedPath, Class, Kind};
+use crate::framework;
+use crate::report::room::has_word;
 use crate::report::{LoadError, Report, Status, Test};
 use crate::syntax::{self, Item, ItemChange, Language};
 
@@ -48,14 +50,29 @@ pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> Rep
 /// Whether a test is not written in the tree before any more, as far as its text tells.
 pub fn is_unwritten(material: &Material<'_>, test: &Test) -> bool {
     let home = test.file.as_deref().filter(|file| Language::of_path(file) != Language::Other);
-    let Some(home) = home.or_else(|| test.id.split_once("::").map(|(home, _)| home)) else { return false };
-    if !material.paths.iter().any(|path| path == home) {
-        return home.contains('.') && (material.before)(home).is_none();
+    let home = home.or_else(|| test.id.split_once("::").map(|(home, _)| home)).unwrap_or_default();
+    let is_there = |path: &str| material.paths.iter().any(|known| known == path);
+    if !is_there(home) {
+        let is_path = home.contains('/') && home.contains('.') && framework::go::function_of(&test.id).is_none();
+        let is_file = is_path || Language::of_path(home) != Language::Other;
+        return if is_file { (material.before)(home).is_none() } else { is_named_nowhere(material, test) };
     }
     let Some(source) = (material.before)(home) else { return true };
     let items = syntax::items(Language::of_path(home), home, &source);
     let named = |item: &Item| About { file: home.to_owned(), item: item.name.clone() }.is(test);
     items.iter().any(|item| item.is_test) && !items.iter().any(named)
+}
+
+/// Cargo and Go do not say in which file a test is, but its name is that of a function.
+fn is_named_nowhere(material: &Material<'_>, test: &Test) -> bool {
+    let (name, language) = match framework::go::function_of(&test.id) {
+        Some(name) => (name, Language::Go),
+        None => (test.id.rsplit("::").next().unwrap_or_default(), Language::Rust),
+    };
+    let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let files: Vec<&String> = material.paths.iter().filter(|path| Language::of_path(path) == language).collect();
+    let is_in = |path: &&String| (material.before)(path).is_some_and(|source| has_word(&source, name));
+    is_name && !files.is_empty() && files.len() <= CODE_FILES_MAX && !files.iter().any(is_in)
 }
 
 /// The tests that stand in files which do not load, as `read` gives them: they ran before, and are owed once it does. They

@@ -8,7 +8,7 @@ use super::*;
 use crate::change::ChangedPath;
 use crate::report::Exit;
 use crate::report::{LoadError, LoadErrorKind, Status};
-use crate::syntax::{Extent, Pick};
+use crate::syntax::Pick;
 use crate::verdict::Code;
 
 /// Two trees and what is asked about them. Files are `(path, text)`.
@@ -358,13 +358,19 @@ fn expectations_are_made_impossible() {
         ),
     ] {
         let scene = Scene { now: &[(path, source)], targets: &[id], ..Scene::default() };
-        let control = scene.ask(JudgedPhase::Green, |material| {
-            impossible::changed(material, &[path.to_owned()], Extent::Everything, pick)
-        });
-        let control = control.unwrap();
+        let control = scene.ask(JudgedPhase::Green, |material| everything_changed(material, path, pick));
         let text = lines(&control.edits[0].1);
         assert!(text.iter().any(|line| line == expected), "{expected} is not in {text:#?}");
         assert_eq!(control.about.last().map(|about| about.item.as_str()), Some(canary::NAME), "{source}");
+    }
+}
+
+/// The experiment with every expectation of the file changed.
+fn everything_changed(material: &Material<'_>, path: &str, pick: Pick) -> Experiment {
+    let first = impossible::impossible(material, &[path.to_owned()]).into_iter().next().unwrap();
+    match pick {
+        Pick::Last => first,
+        Pick::First => *first.otherwise.unwrap(),
     }
 }
 
@@ -401,8 +407,7 @@ fn one_canary_has_to_fail_and_the_other_to_pass() {
                 sound.to_owned() + &id(canary::SOUND),
             ]);
             let answer = scene.ask(JudgedPhase::Green, |material| {
-                let control =
-                    impossible::changed(material, &[path.to_owned()], Extent::Everything, Pick::Last).unwrap();
+                let control = everything_changed(material, path, Pick::Last);
                 assert!(control.edits[0].1.contains(canary::SOUND));
                 control.weigh(material, &observed(&ran, ""))
             });

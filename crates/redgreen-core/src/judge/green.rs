@@ -3,7 +3,7 @@
 use super::{Asked, Base, Case, Ruling, control, reports, ruling, try_candidate, undecided};
 use crate::experiment::bodies::Held;
 use crate::experiment::order::Orders;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, experiments, order, suite};
+use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, order, suite};
 use crate::report::{Outcome, Status};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
@@ -33,13 +33,13 @@ fn guess(case: &Case<'_>, base: &Base) -> Vec<Experiment> {
     if !case.facts.is_empty() || base.targets.is_empty() || !base.targets.iter().all(is_known) {
         return Vec::new();
     }
-    experiments(&case.material(&base.report, &base.targets), case.faults_max)
+    case.experiments(&case.material(&base.report, &base.targets)).to_vec()
 }
 
 fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> Asked<Verdict> {
     super::withheld::try_examples(case, material, &mut verdict)?;
     if verdict.decision == Decision::Accepted {
-        control(case, material, &experiments(material, case.faults_max), &mut verdict)?;
+        control(case, material, &case.experiments(material), &mut verdict)?;
     }
     if verdict.decision == Decision::Accepted {
         let shadows = experiment::shadows(material);

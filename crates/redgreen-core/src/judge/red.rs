@@ -2,7 +2,7 @@
 
 use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate, undecided};
 use crate::experiment::replaced::{self, Replaced};
-use crate::experiment::{self, About, Material, Observation, Tree, experiments, suite};
+use crate::experiment::{self, About, Material, Observation, Tree, suite};
 use crate::verdict::{Code, Decision, Reason};
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
@@ -27,7 +27,7 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
         } else if !doubts.is_empty() {
             tried.verdict = undecided(&tried.verdict, doubts);
         } else {
-            control(case, &material, &experiments(&material, case.faults_max), &mut tried.verdict)?;
+            control(case, &material, &case.experiments(&material), &mut tried.verdict)?;
         }
         if tried.verdict.decision == Decision::Accepted {
             tried.unseen = super::withheld::at_red(case, &tried.after, &mut tried.verdict)?;

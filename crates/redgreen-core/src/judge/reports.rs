@@ -89,15 +89,20 @@ pub fn asked_for(
 }
 
 /// The targets by the names that a report has for them. unittest tells of a subtest only when it fails; once it passes, it
-/// is the test that it is a part of which does.
+/// is the test that it is a part of which does. A test of Go that has got subtests is told by them alone.
 fn as_told(targets: &[String], after: &Seen<'_>) -> Vec<String> {
     let mut known = HashSet::new();
-    let name = |id: &'_ String| {
-        let whole = id.split_once(" (").map(|(whole, _)| whole);
-        let whole = whole.filter(|whole| after.test(id).is_none() && after.test(whole).is_some());
-        whole.map_or_else(|| id.clone(), str::to_owned)
+    let names = |id: &'_ String| {
+        if after.test(id).is_some() {
+            return vec![id.clone()];
+        }
+        if let Some((whole, _)) = id.split_once(" (").filter(|(whole, _)| after.test(whole).is_some()) {
+            return vec![whole.to_owned()];
+        }
+        let below: Vec<String> = after.subtests(id).map(|test| test.id.clone()).collect();
+        if below.is_empty() { vec![id.clone()] } else { below }
     };
-    targets.iter().map(name).filter(|name| known.insert(name.clone())).collect()
+    targets.iter().flat_map(names).filter(|name| known.insert(name.clone())).collect()
 }
 
 /// Tests that passed before and fail now, and that nobody asked for.
@@ -148,6 +153,24 @@ impl<'a> Seen<'a> {
 
     fn test(&self, id: &str) -> Option<&'a Test> {
         self.by_id.get(id).copied()
+    }
+
+    /// The subtests of a test of Go, which says nothing of its own once it has some.
+    fn subtests(&self, id: &str) -> impl Iterator<Item = &'a Test> {
+        let is_test = framework::go::function_of(id).is_some();
+        let below = move |test: &&Test| test.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'));
+        self.report.tests.iter().filter(move |test| is_test && below(test))
+    }
+
+    /// What became of a test, also where it has subtests by now: it fails with any of them, and passes with one that does.
+    fn result(&self, id: &str) -> Option<&'a Test> {
+        let below = || {
+            let (failing, passed) =
+                (|test: &&Test| test.status.is_failure(), |test: &&Test| test.status == Status::Passed);
+            let mut all = self.subtests(id);
+            self.subtests(id).find(failing).or_else(|| self.subtests(id).find(passed)).or_else(|| all.next())
+        };
+        self.test(id).or_else(below)
     }
 }
 
@@ -341,7 +364,7 @@ fn others<'a>(before: &Seen<'a>, after: &Seen<'a>, change: &Change, excused: imp
     let mut others = Others { failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new() };
     for test in &before.report.tests {
         let passed = test.status == Status::Passed;
-        match after.test(&test.id) {
+        match after.result(&test.id) {
             // A test that slept and now fails makes the suite as red as one that passed.
             _ if !passed && !test.status.is_idle() || excused(test) => {}
             None if passed => others.vanished.push(test),

@@ -83,6 +83,7 @@ fn play(row: &Row) -> (Vec<String>, Verdict) {
         old: &read_old,
         new: &read_new,
         seen: Vec::new(),
+        plans: Plans::default(),
     };
     let mut asked = Vec::new();
     for _ in 0..100 {

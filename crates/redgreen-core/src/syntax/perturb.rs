@@ -75,7 +75,7 @@ pub struct Way {
 /// Nothing for an item that is no test or is not in the source.
 pub fn perturb(language: Language, path: &str, source: &str, item: &Item, way: Way) -> Perturbations {
     let Some(tree) = Tree::parse(language, source) else { return Perturbations::default() };
-    let (groups, left) = groups(&tree, path, item, way);
+    let (groups, left) = Tests::of(&tree, path).groups(item, way);
     let mut all: Vec<Edit> = Vec::new();
     for edit in groups.iter().flatten() {
         if !all.iter().any(|known| known.span.start < edit.span.end && edit.span.start < known.span.end) {
@@ -93,9 +93,32 @@ pub fn perturb(language: Language, path: &str, source: &str, item: &Item, way: W
     Perturbations { variants: variants.collect(), left }
 }
 
-/// The edits of each assertion that can be changed, and the lines of those that cannot.
-fn groups(tree: &Tree<'_>, path: &str, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
-    if item.kind == ItemKind::DocTest { in_documentation(tree, item, way) } else { in_item(tree, path, item, way) }
+/// The items and assertions of a file. Finding them takes a walk through the whole file, which is made once for all tests.
+struct Tests<'t> {
+    tree: &'t Tree<'t>,
+    found: Vec<Found<'t>>,
+    assertions: Vec<Assertion<'t>>,
+}
+
+impl<'t> Tests<'t> {
+    fn of(tree: &'t Tree<'_>, path: &str) -> Self {
+        Self { tree, found: found(tree, path), assertions: assertions(tree) }
+    }
+
+    /// The edits of each assertion that can be changed, and the lines of those that cannot.
+    fn groups(&self, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
+        if item.kind == ItemKind::DocTest {
+            return in_documentation(self.tree, item, way);
+        }
+        let Some((test, inside)) = self.inside(item) else { return (Vec::new(), Vec::new()) };
+        sorted_out(inside, Some(test), way)
+    }
+
+    /// The item, and the assertions in its body.
+    fn inside(&self, item: &Item) -> Option<(&Found<'t>, &[Assertion<'t>])> {
+        let test = self.found.iter().find(|one| one.item.span == item.span && one.item.name == item.name)?;
+        Some((test, within(&self.assertions, test.body, |assertion| assertion.node)))
+    }
 }
 
 /// How much of each test is changed.
@@ -116,60 +139,74 @@ pub fn impossible(
     extent: Extent,
     way: Way,
 ) -> Option<(String, Vec<String>)> {
-    let tree = Tree::parse(language, source)?;
-    let choose = |item: &Item| {
-        let (mut groups, _) = groups(&tree, path, item, way);
-        match extent {
-            Extent::Everything => groups.into_iter().flatten().collect(),
-            Extent::One(back) => {
-                let at = groups.len().checked_sub(back + 1);
-                at.map(|at| groups.swap_remove(at)).unwrap_or_default()
-            }
-        }
-    };
-    laid(language, source, tests, choose)
+    impossible_each(language, path, source, tests, &[extent], way).pop().flatten()
 }
 
-/// The same source with one assertion of each test, counted from the last, replaced by something that fails where it is
-/// reached. `None` for a language in which an assertion is no expression.
-pub fn stopped(language: Language, path: &str, source: &str, tests: &[&Item], back: usize) -> Option<String> {
+/// The same for several extents, in their order.
+pub fn impossible_each(
+    language: Language,
+    path: &str,
+    source: &str,
+    tests: &[&Item],
+    extents: &[Extent],
+    way: Way,
+) -> Vec<Option<(String, Vec<String>)>> {
+    let Some(tree) = Tree::parse(language, source) else { return vec![None; extents.len()] };
+    let known = Tests::of(&tree, path);
+    let all: Vec<(&Item, Vec<Vec<Edit>>)> = tests.iter().map(|item| (*item, known.groups(item, way).0)).collect();
+    let choose = |groups: &[Vec<Edit>], extent: Extent| match extent {
+        Extent::Everything => groups.concat(),
+        Extent::One(back) => groups.iter().rev().nth(back).cloned().unwrap_or_default(),
+    };
+    let one = |extent: &Extent| laid(&tree, all.iter().map(|(item, groups)| (*item, choose(groups, *extent))));
+    extents.iter().map(one).collect()
+}
+
+/// The same source with one assertion of each test replaced by something that fails where it is reached: first the last
+/// assertion, then the one before it, and so on. `None` for a language in which an assertion is no expression.
+pub fn stopped_each(
+    language: Language,
+    path: &str,
+    source: &str,
+    tests: &[&Item],
+    count: usize,
+) -> Vec<Option<String>> {
     let failing = match language {
         Language::Python => "assert False",
         Language::JavaScript | Language::TypeScript | Language::Tsx => "(() => { throw new Error(\"reached\"); })()",
         Language::Rust => "panic!(\"reached\")",
-        Language::Go | Language::Java | Language::Other => return None,
+        Language::Go | Language::Java | Language::Other => return vec![None; count],
     };
-    let tree = Tree::parse(language, source)?;
-    let all = assertions(&tree);
-    let found = found(&tree, path);
+    let Some(tree) = Tree::parse(language, source) else { return vec![None; count] };
+    let known = Tests::of(&tree, path);
     let way = Way { pick: Pick::Last, letters: Letters::Near };
-    let choose = |item: &Item| {
-        let test = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name);
-        let edit = test.and_then(|test| {
-            let inside = within(&all, test.body, |assertion| assertion.node);
-            let changeable = inside.iter().filter(|one| !edits_of(one, Some(test), way).is_empty());
-            let node = changeable.rev().nth(back)?.node;
-            Some(Edit { line: node.line(), span: node.span(), replacement: failing.to_owned(), how: How::Negation })
-        });
-        edit.into_iter().collect()
+    let stop = |node: Node<'_>| Edit {
+        line: node.line(),
+        span: node.span(),
+        replacement: failing.to_owned(),
+        how: How::Negation,
     };
-    laid(language, source, tests, choose).map(|(source, _)| source)
+    let all: Vec<(&Item, Vec<Edit>)> = tests
+        .iter()
+        .map(|item| {
+            let Some((test, inside)) = known.inside(item) else { return (*item, Vec::new()) };
+            let changeable = inside.iter().filter(|one| !edits_of(one, Some(test), way).is_empty());
+            (*item, changeable.map(|one| stop(one.node)).collect())
+        })
+        .collect();
+    let one = |back: usize| {
+        let chosen =
+            all.iter().map(|(item, stops)| (*item, stops.iter().rev().nth(back).cloned().into_iter().collect()));
+        laid(&tree, chosen).map(|(source, _)| source)
+    };
+    (0..count).map(one).collect()
 }
 
 /// A source with the edits of each test, and the names of the tests that have any.
-fn laid(
-    language: Language,
-    source: &str,
-    tests: &[&Item],
-    choose: impl Fn(&Item) -> Vec<Edit>,
-) -> Option<(String, Vec<String>)> {
+fn laid<'i>(tree: &Tree<'_>, chosen: impl Iterator<Item = (&'i Item, Vec<Edit>)>) -> Option<(String, Vec<String>)> {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut changed = Vec::new();
-    for item in tests {
-        let chosen = choose(item);
-        if chosen.is_empty() {
-            continue;
-        }
+    for (item, chosen) in chosen.filter(|(_, chosen)| !chosen.is_empty()) {
         changed.push(item.name.clone());
         for edit in chosen {
             let apart = |(span, _): &(Range<usize>, String)| span.end <= edit.span.start || edit.span.end <= span.start;
@@ -179,18 +216,12 @@ fn laid(
             }
         }
     }
-    let text = apply(source, edits).filter(|_| !changed.is_empty())?;
-    let is_broken = |text: &str| Tree::parse(language, text).is_none_or(|tree| tree.is_broken());
-    (is_broken(source) || !is_broken(&text)).then_some((text, changed))
-}
-
-fn in_item(tree: &Tree<'_>, path: &str, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
-    let found = found(tree, path);
-    let Some(test) = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name) else {
-        return (Vec::new(), Vec::new());
-    };
-    let all = assertions(tree);
-    sorted_out(within(&all, test.body, |assertion| assertion.node), Some(test), way)
+    if changed.is_empty() {
+        return None;
+    }
+    let text = apply(tree.source, edits)?;
+    let is_broken = |text: &str| Tree::parse(tree.language, text).is_none_or(|tree| tree.is_broken());
+    (tree.is_broken() || !is_broken(&text)).then_some((text, changed))
 }
 
 fn in_documentation(tree: &Tree<'_>, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {

@@ -54,6 +54,28 @@ fn what_red_removed_is_not_written_any_more() {
     }
 }
 
+/// Cargo and Go name the function, and not the file that it is in.
+#[test]
+fn what_red_removed_is_not_written_any_more_wherever_it_was() {
+    let go = "package kata\n\nfunc TestOld(t *testing.T) {\n\tt.Run(\"a::b\", check)\n}\n";
+    let rust = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn four() {}\n}\n";
+    let files = [("kata/a_test.go", go), ("src/lib.rs", rust)];
+    let scene = Scene { before: &files, now: &files, ..Scene::default() };
+    for (id, unwritten) in [
+        ("example.com/kata.TestOld", false),
+        ("example.com/kata.TestOld/a::b", false),
+        ("example.com/kata.TestNew", true),
+        ("example.com/kata.TestNew/a::b", true),
+        ("kata::tests::four", false),
+        ("kata::tests::five", true),
+        ("demo.CalcTest::adds(int)", false),
+    ] {
+        let told = report(&[&format!("+{id}")]);
+        let test = Test { file: None, ..told.tests.first().unwrap().clone() };
+        assert_eq!(scene.ask(JudgedPhase::Green, |material| is_unwritten(material, &test)), unwritten, "{id}");
+    }
+}
+
 /// One changed file of a library, and the code of the ruling.
 #[track_caller]
 fn surface(path: &str, old: &str, new: &str, told: &str) {

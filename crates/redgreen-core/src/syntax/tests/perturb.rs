@@ -210,7 +210,7 @@ fn one_expectation_changes_inside_its_own_letters() {
             impossible(Language::Python, "test_a.py", TEST, &tests, Extent::One(back), way).map(|(text, _)| text);
         let is_there = |line: &str| text.as_deref().is_some_and(|text| text.lines().any(|one| one == line));
         assert!(changed.map_or(text.is_none(), is_there), "{back}: {text:?}");
-        let stopped = stopped(Language::Python, "test_a.py", TEST, &tests, back);
+        let stopped = stopped_each(Language::Python, "test_a.py", TEST, &tests, back + 1).pop().flatten();
         let is_stopped = |part: &str| stopped.as_deref().is_some_and(|text| text.contains(part));
         assert!(failing.map_or(stopped.is_none(), is_stopped), "{back}: {stopped:?}");
     }

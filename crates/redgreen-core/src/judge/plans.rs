@@ -1,0 +1,38 @@
+//! Experiments that were worked out already. The rules are read again for every experiment, and working them out takes many
+//! walks through the sources: for a large test file that costs more than its tests.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::Case;
+use crate::experiment::{Experiment, Material, experiments};
+use crate::report::Report;
+
+/// Beside what a case has at its start, experiments depend only on a report and the tests of RED.
+#[derive(Debug, Default)]
+pub struct Plans(RefCell<Vec<Plan>>);
+
+#[derive(Debug)]
+struct Plan {
+    after: Report,
+    targets: Vec<String>,
+    experiments: Rc<[Experiment]>,
+}
+
+impl Case<'_> {
+    /// The experiments for a report.
+    pub(super) fn experiments(&self, material: &Material<'_>) -> Rc<[Experiment]> {
+        let mut plans = self.plans.0.borrow_mut();
+        let is_known = |plan: &&Plan| plan.targets == material.targets && plan.after == *material.after;
+        if let Some(plan) = plans.iter().find(is_known) {
+            return Rc::clone(&plan.experiments);
+        }
+        let experiments: Rc<[Experiment]> = experiments(material, self.faults_max).into();
+        plans.push(Plan {
+            after: material.after.clone(),
+            targets: material.targets.to_vec(),
+            experiments: Rc::clone(&experiments),
+        });
+        experiments
+    }
+}
