@@ -334,6 +334,7 @@ impl Run<'_> {
             scratch: text(self.scratch)?,
             tools: facts::tools(found.row.tools, self.place, self.workdir, self.settings),
             imports: facts::imports(self.place, self.settings),
+            chosen: facts::chosen(self.workdir, selection),
         };
         let invoked = match (&found.row.how, &found.command) {
             (How::Cargo, _) => return cargo::run(self, selection),

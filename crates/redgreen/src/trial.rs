@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::coverage::Coverage;
-use redgreen_core::experiment::{Experiment, Observation, Question, Tree, order, suite};
+use redgreen_core::experiment::{Experiment, Observation, Question, Tree, Way, order, suite};
 use redgreen_core::framework::command::{self, Command};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::reports::{self, Evidence};
@@ -48,6 +48,10 @@ const FAULTS: usize = 6;
 /// For faults once the suite has ended: this long, or a share of what the suite took.
 const FAULTS_WALL: Duration = Duration::from_millis(400);
 const FAULTS_SHARE: u32 = 4;
+/// For programs that are built from tests once the suite has ended: this long, or so many times what the suite took. A program
+/// for each body that fails among others may be many builds.
+const PROGRAMS_WALL: Duration = Duration::from_secs(60);
+const PROGRAMS_SHARE: u32 = 2;
 /// For comparing reworked tests with the old ones.
 const COMPARISON_WALL: Duration = Duration::from_secs(90);
 /// As many are compared however long that takes: a busy machine may be slow, and never sees less than it must.
@@ -297,6 +301,7 @@ impl<'a> Court<'a> {
 struct Budget {
     usual: Duration,
     faults_until: Option<Instant>,
+    programs_until: Option<Instant>,
     faults: usize,
     comparing_since: Option<Instant>,
     comparisons: usize,
@@ -307,6 +312,7 @@ impl Budget {
     /// The suite has ended; from now on everybody waits for what is still tried.
     fn begin(&mut self, usual: Duration) -> Instant {
         self.usual = usual;
+        self.programs_until.get_or_insert(Instant::now() + PROGRAMS_WALL.max(usual * PROGRAMS_SHARE));
         *self.faults_until.get_or_insert(Instant::now() + FAULTS_WALL.max(usual / FAULTS_SHARE))
     }
 
@@ -324,9 +330,12 @@ impl Budget {
                 let since = *self.comparing_since.get_or_insert_with(Instant::now);
                 self.comparisons >= COMPARISONS_MIN && since.elapsed() > COMPARISON_WALL.max(self.usual * 2)
             }
+            Question::Calls => {
+                let is_program = matches!(experiment.way, Way::Program { .. });
+                is_program && self.programs_until.is_some_and(|end| Instant::now() > end)
+            }
             Question::Suite
             | Question::Again
-            | Question::Calls
             | Question::Withheld
             | Question::Recording
             | Question::Inert

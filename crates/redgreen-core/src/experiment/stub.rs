@@ -9,6 +9,8 @@ use crate::report::{LoadError, LoadErrorKind, Report, Status, Test};
 use crate::syntax::{self, Extent, How, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
 
+/// How errors of Python name a stand-in.
+const STAND_IN: &str = "'_Inert' object";
 const RAISES: &str = "the new tests, with code that only raises";
 
 /// The new tests with each of the stand-ins: one whose values equal nothing, one that only raises, and one that counts as
@@ -133,7 +135,8 @@ impl Experiment {
             let at = error.file.as_deref().unwrap_or_default();
             !material.after.load_errors.is_empty() && self.about.iter().any(|about| about.file == at)
         }) {
-            if !brings_what_is_missing(material, error) {
+            // What our stand-in cannot do, such as being iterated over like an enum, is not a fault of the test.
+            if !brings_what_is_missing(material, error) || error.message.contains(STAND_IN) {
                 return Answer::Unknown(self.what.clone());
             }
             // Everything that the project could still bring is there, and it does not load all the same.

@@ -68,6 +68,8 @@ pub struct Facts {
     pub tools: Vec<(String, String)>,
     /// Folders that an interpreter imports the project's own code from, for it is installed as editable.
     pub imports: Vec<String>,
+    /// The text of the files that were chosen, as far as they can be read.
+    pub chosen: Vec<(String, String)>,
 }
 
 pub const ACTIVE_ENVIRONMENT: &str = "$VIRTUAL_ENV/";

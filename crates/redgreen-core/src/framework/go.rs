@@ -88,8 +88,12 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     invocation.reports.push(ReportAt::Source(TEST_FILES));
     invocation.call = match selection {
         Selection::All => call.args(["./..."]),
-        // Go compiles and runs packages; a file alone would be a package of its own.
-        Selection::Files(paths) => call.args(packages_of(paths)),
+        // Go compiles packages; a file alone would be a package of its own.
+        Selection::Files(paths) => {
+            let functions = functions_of(&facts.chosen, paths);
+            let run = functions.map(|names| ["-run".to_owned(), format!("^({})$", names.join("|"))]);
+            call.args(run.into_iter().flatten()).args(packages_of(paths))
+        }
         Selection::One(id) => {
             let (package, test) = split_id(id).unwrap_or((id, ""));
             call.args(["-run", &pattern(test), package])
@@ -112,6 +116,33 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 fn module(manifest: &str) -> Option<&str> {
     let path = manifest.lines().find_map(|line| line.trim_start().strip_prefix("module "))?;
     path.split_whitespace().next().map(|path| path.trim_matches('"'))
+}
+
+/// The tests of some files. `None` where that cannot be told: a file without tests may hold what others use, and methods
+/// are the tests of a suite that is started elsewhere.
+fn functions_of(chosen: &[(String, String)], paths: &[String]) -> Option<Vec<String>> {
+    let is_test = |name: &str| TEST_NAMES.iter().any(|start| name.starts_with(start));
+    let mut names = Vec::new();
+    for path in paths {
+        let (_, text) = chosen.iter().find(|(known, _)| known == path)?;
+        let known = names.len();
+        for function in text.lines().filter_map(|line| line.strip_prefix("func ")) {
+            let (is_method, function) = match function.strip_prefix('(') {
+                Some(method) => (true, method.split_once(") ").map_or("", |(_, function)| function)),
+                None => (false, function),
+            };
+            let name = function.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
+            match is_test(name) {
+                true if is_method => return None,
+                true => names.push(name.to_owned()),
+                false => {}
+            }
+        }
+        if names.len() == known {
+            return None;
+        }
+    }
+    Some(names)
 }
 
 fn packages_of(paths: &[String]) -> Vec<String> {

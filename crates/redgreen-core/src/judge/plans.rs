@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::Case;
-use crate::experiment::{Experiment, Material, experiments};
+use crate::experiment::{Experiment, Material, Question, Tree, experiments, suite};
 use crate::report::Report;
 
 /// Beside what a case has at its start, experiments depend only on a report and the tests of RED.
@@ -27,7 +27,12 @@ impl Case<'_> {
         if let Some(plan) = plans.iter().find(is_known) {
             return Rc::clone(&plan.experiments);
         }
-        let experiments: Rc<[Experiment]> = experiments(material, self.faults_max).into();
+        let mut experiments = experiments(material, self.faults_max);
+        // The tests failed on the code before in this very case; there is no need to see it twice.
+        if self.seen.iter().any(|seen| seen.experiment == suite::on(Tree::Base)) {
+            experiments.retain(|experiment| experiment.question != Question::OldCode);
+        }
+        let experiments: Rc<[Experiment]> = experiments.into();
         plans.push(Plan {
             after: material.after.clone(),
             targets: material.targets.to_vec(),

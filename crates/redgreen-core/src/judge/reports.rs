@@ -3,9 +3,9 @@
 
 mod carried;
 mod claimed;
+mod seen;
 
-use std::collections::{HashMap, HashSet};
-use std::ops::Deref;
+use std::collections::HashSet;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework;
@@ -16,6 +16,7 @@ use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
 pub use carried::carry;
 pub use claimed::turned_green;
 use claimed::{nothing_to_make_pass, turns_green};
+use seen::Seen;
 
 /// What a ruling rests on.
 #[derive(Clone, Copy, Debug)]
@@ -138,48 +139,6 @@ pub fn with_extra(mut after: Report, extra: Report) -> Report {
         (after.outcome, after.exit) = (extra.outcome, extra.exit);
     }
     after
-}
-
-/// A report whose tests are found by id without a walk through all of them.
-struct Seen<'a> {
-    report: &'a Report,
-    by_id: HashMap<&'a str, &'a Test>,
-}
-
-impl<'a> Seen<'a> {
-    fn of(report: &'a Report) -> Self {
-        Self { report, by_id: report.tests.iter().map(|test| (test.id.as_str(), test)).collect() }
-    }
-
-    fn test(&self, id: &str) -> Option<&'a Test> {
-        self.by_id.get(id).copied()
-    }
-
-    /// The subtests of a test of Go, which says nothing of its own once it has some.
-    fn subtests(&self, id: &str) -> impl Iterator<Item = &'a Test> {
-        let is_test = framework::go::function_of(id).is_some();
-        let below = move |test: &&Test| test.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'));
-        self.report.tests.iter().filter(move |test| is_test && below(test))
-    }
-
-    /// What became of a test, also where it has subtests by now: it fails with any of them, and passes with one that does.
-    fn result(&self, id: &str) -> Option<&'a Test> {
-        let below = || {
-            let (failing, passed) =
-                (|test: &&Test| test.status.is_failure(), |test: &&Test| test.status == Status::Passed);
-            let mut all = self.subtests(id);
-            self.subtests(id).find(failing).or_else(|| self.subtests(id).find(passed)).or_else(|| all.next())
-        };
-        self.test(id).or_else(below)
-    }
-}
-
-impl Deref for Seen<'_> {
-    type Target = Report;
-
-    fn deref(&self) -> &Report {
-        self.report
-    }
 }
 
 fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {

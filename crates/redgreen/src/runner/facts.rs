@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use redgreen_core::framework::FRAMEWORKS;
 use redgreen_core::framework::facts::{ACTIVE_ENVIRONMENT, Folder, LISTED_FOLDERS, MANIFESTS};
+use redgreen_core::framework::invoke::Selection;
 
 use super::{Place, Settings, python};
 
@@ -38,6 +39,14 @@ const FOREIGN: &[&str] = &[
     "site-packages",
     "__pycache__",
 ];
+
+/// The files of a selection with their texts, as far as they can be read.
+pub(super) fn chosen(folder: &Path, selection: &Selection) -> Vec<(String, String)> {
+    let Selection::Files(paths) = selection else { return Vec::new() };
+    let is_small = |path: &Path| fs::metadata(path).is_ok_and(|facts| facts.len() <= TEXT_BYTES_MAX);
+    let text = |path: &String| fs::read_to_string(Some(folder.join(path)).filter(|path| is_small(path))?).ok();
+    paths.iter().filter_map(|path| Some((path.clone(), text(path)?))).collect()
+}
 
 /// The root first, then the packages below it in the order of their paths.
 pub(super) fn folders(project: &Path) -> Result<Vec<Folder>> {

@@ -41,6 +41,9 @@ class Describer:
         base = next((one for one in SCALARS if issubclass(kind, one)), None)
         if base is not None:
             return {"is": kind.__name__, "text": scalar(base, value)}
+        stream = stream_of(value)
+        if stream is not None:
+            return {"is": "stream", "text": stream}
         if any(one is value for one in self.above):
             return {"is": kind.__name__, "cycle": True}
         self.above.append(value)
@@ -102,6 +105,17 @@ class Describer:
                 except Exception:
                     continue
         return {str(name): self.of(one, depth) for name, one in found.items()}
+
+
+def stream_of(value):
+    """Which stream of the process it is. A test runner puts its own in their places, and that is no behaviour of the code."""
+    for name in ("stdin", "stdout", "stderr"):
+        for stream in (getattr(sys, name, None), getattr(sys, f"__{name}__", None)):
+            if stream is not None and value is stream:
+                return name
+            if stream is not None and value is getattr(stream, "buffer", None):
+                return f"{name}.buffer"
+    return None
 
 
 def is_standard(kind):

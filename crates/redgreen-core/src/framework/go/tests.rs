@@ -144,6 +144,18 @@ fn packages_are_run_and_tests_chosen_by_pattern() {
         &Selection::Files(vec!["a_test.go".to_owned(), "x/b_test.go".to_owned(), "x/c_test.go".to_owned()]),
         ". ./x",
     );
+    let chosen = |text: &str| {
+        let chosen = vec![("x/b_test.go".to_owned(), format!("package x\n\n{text}"))];
+        let tools = vec![("go".to_owned(), "go".to_owned())];
+        let selection = Selection::Files(vec!["x/b_test.go".to_owned()]);
+        let words = invoke(&Facts { tools, chosen, ..Facts::default() }, &selection).unwrap().call.words;
+        words.get(5..).unwrap_or_default().join(" ")
+    };
+    let two = "func TestA(t *testing.T) {\n}\n\nfunc help() {}\n\nfunc ExampleB() {\n}\n";
+    assert_eq!(chosen(two), "-run ^(TestA|ExampleB)$ ./x");
+    // Whoever uses the helper is meant, and whoever starts the suite.
+    assert_eq!(chosen("func help() {}\n"), "./x");
+    assert_eq!(chosen(&format!("{two}func (s *Suite) TestC() {{\n}}\n")), "./x");
     invokes(&Selection::List, "-list .* ./...");
     invokes(&Selection::Coverage, "-coverprofile=/s/cover.out -covermode=atomic ./...");
 }

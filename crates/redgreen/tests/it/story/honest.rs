@@ -82,3 +82,32 @@ fn a_refactoring_keeps_constants_that_no_test_looks_at() {
         judged(&story, "refactor", verdict, code);
     }
 }
+
+/// pytest puts its own stream in the place of the process's; code that keeps it does not look at who is asking.
+#[test]
+fn code_may_keep_a_stream_of_the_process() {
+    let story = Story::new();
+    let code = "import sys\n\n\nclass Log:\n    def __init__(self, file=None):\n        self.file = file or sys.stdout\n\n\n\
+                class ByteLog:\n    def __init__(self, file=None):\n        self.file = file or sys.stdout.buffer\n";
+    let test = "from log import ByteLog, Log\n\n\ndef test_log():\n    assert Log().name == \"log\"\n\n\n\
+                def test_byte_log():\n    assert ByteLog().name == \"bytes\"\n";
+    story.file("log.py", code).file("conftest.py", "").commit("base");
+    story.file("tests/test_log.py", test).commit("red");
+    judged(&story, "red", "accepted", "red.missing_symbol");
+    let log = code.replace("file or sys.stdout\n", "file or sys.stdout\n        self.name = \"log\"\n");
+    let log = log.replace("sys.stdout.buffer\n", "sys.stdout.buffer\n        self.name = \"bytes\"\n");
+    story.file("log.py", &log).commit("green");
+    judged(&story, "green", "accepted", "green.passes");
+}
+
+/// A test file that goes through an enum while it loads, and names a member that is not there yet.
+#[test]
+fn red_may_ask_for_a_new_member_of_an_enum_that_it_goes_through() {
+    let story = Story::new();
+    let code = "import enum\n\n\nclass Colour(enum.Enum):\n    RED = \"red\"\n";
+    story.file("colour.py", code).file("conftest.py", "").commit("base");
+    let test = "from colour import Colour\n\nOTHERS = {one for one in set(Colour) if one is not Colour.BLUE}\n\n\n\
+                def test_blue():\n    assert Colour.BLUE.value == \"blue\"\n";
+    story.file("tests/test_colour.py", test).commit("red");
+    judged(&story, "red", "accepted", "red.missing_symbol");
+}
