@@ -99,6 +99,8 @@ pub enum Question {
     Recording,
     /// RED: do the tests call what they test, and fail when it does nothing?
     Inert,
+    /// RED: where the tests pass with code that does nothing, is it other code of the project that checks for them?
+    Checked,
     /// RED: do the tests fail when their expectations cannot be met, with code that does nothing?
     Lenient,
     /// GREEN: do the tests fail when the new code does nothing? Asked where RED could not be built.
@@ -119,6 +121,44 @@ pub enum Question {
     Mutant,
     /// REFACTOR: do the tests of now notice what those of before noticed?
     Reworked,
+}
+
+/// How much time an experiment gets, and whether it is left out once there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowance {
+    /// As long as the whole suite; it is always made.
+    Needed,
+    Expectation,
+    Order,
+    /// A fault may never end: it gets little more than the usual time.
+    Fault,
+    Comparison,
+    /// A program of ours, with limits of its own.
+    Program,
+}
+
+impl Question {
+    pub fn allowance(self) -> Allowance {
+        match self {
+            Self::Expectation => Allowance::Expectation,
+            Self::Order => Allowance::Order,
+            Self::Mutant => Allowance::Fault,
+            Self::Reworked => Allowance::Comparison,
+            Self::Calls => Allowance::Program,
+            Self::Suite
+            | Self::Again
+            | Self::Withheld
+            | Self::Recording
+            | Self::Inert
+            | Self::Checked
+            | Self::Lenient
+            | Self::Empty
+            | Self::OldCode
+            | Self::Oracle
+            | Self::Impossible
+            | Self::Reached => Allowance::Needed,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -330,6 +370,7 @@ impl Experiment {
             Question::Again => again::again(material, report),
             Question::Recording => again::recording(material, report),
             Question::Inert => self.inert(material, report, calls),
+            Question::Checked => self.checked(material, report),
             Question::Lenient => self.lenient(report),
             Question::Empty => stub::empty(material, report, calls),
             Question::Oracle => oracle::weigh(report, &self.opened(calls)),

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::coverage::Coverage;
-use redgreen_core::experiment::{Experiment, Observation, Question, Tree, Way, order, suite};
+use redgreen_core::experiment::{Allowance, Experiment, Observation, Question, Tree, Way, order, suite};
 use redgreen_core::framework::command::{self, Command};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::reports::{self, Evidence};
@@ -317,34 +317,24 @@ impl Budget {
     }
 
     fn is_spent(&mut self, experiment: &Experiment) -> bool {
-        match experiment.question {
-            Question::Expectation => self.faults_until.is_some_and(|end| Instant::now() > end),
+        match experiment.question.allowance() {
+            Allowance::Expectation => self.faults_until.is_some_and(|end| Instant::now() > end),
             // One is tried in any case; for a further one there has to be time.
-            Question::Mutant => self.faults > 0 && self.faults_until.is_some_and(|end| Instant::now() > end),
+            Allowance::Fault => self.faults > 0 && self.faults_until.is_some_and(|end| Instant::now() > end),
             // What has failed once is tried again however late it is.
-            Question::Order => {
+            Allowance::Order => {
                 let is_late = self.faults_until.is_some_and(|end| Instant::now() > end);
                 is_late && experiment.time == 0 && self.orders >= order::ALONE_MIN
             }
-            Question::Reworked => {
+            Allowance::Comparison => {
                 let since = *self.comparing_since.get_or_insert_with(Instant::now);
                 self.comparisons >= COMPARISONS_MIN && since.elapsed() > COMPARISON_WALL.max(self.usual * 2)
             }
-            Question::Calls => {
+            Allowance::Program => {
                 let is_program = matches!(experiment.way, Way::Program { .. });
                 is_program && self.programs_until.is_some_and(|end| Instant::now() > end)
             }
-            Question::Suite
-            | Question::Again
-            | Question::Withheld
-            | Question::Recording
-            | Question::Inert
-            | Question::Lenient
-            | Question::Empty
-            | Question::OldCode
-            | Question::Oracle
-            | Question::Impossible
-            | Question::Reached => false,
+            Allowance::Needed => false,
         }
     }
 

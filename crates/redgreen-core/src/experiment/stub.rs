@@ -11,6 +11,8 @@ use crate::verdict::{Code, Reason};
 
 /// How errors of Python name a stand-in.
 const STAND_IN: &str = "'_Inert' object";
+/// Modules that are tried as they are.
+const CHECKERS_MAX: usize = 4;
 const RAISES: &str = "the new tests, with code that only raises";
 
 /// The new tests with each of the stand-ins: one whose values equal nothing, one that only raises, and one that counts as
@@ -42,7 +44,7 @@ pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment
         otherwise: None,
     };
     // Only a test that passes with both values that do nothing asks for nothing.
-    let other = Experiment { variables: with("other"), ..control.clone() };
+    let other = Experiment { variables: with("other"), otherwise: checked(material, &control), ..control.clone() };
     let mut all = vec![Experiment { otherwise: Some(Box::new(other)), ..control.clone() }];
     all.extend(lenient(material, files, &control).map(|lenient| Experiment { variables: with("true"), ..lenient }));
     // Where the code is there already, a test that waits for any exception asks for one that nobody raises yet.
@@ -52,6 +54,18 @@ pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment
         all.push(Experiment { variables: with("raise"), what: RAISES.to_owned(), ..control });
     }
     all
+}
+
+/// The same with one module as it is, for each that is there: a test may leave it to code of the project to check.
+fn checked(material: &Material<'_>, control: &Experiment) -> Option<Box<Experiment>> {
+    let modules = control.edits.iter().map(|(path, _)| path).filter(|path| (material.now)(path).is_some());
+    let modules = modules.take(if control.edits.len() > 1 { CHECKERS_MAX } else { 0 });
+    modules.fold(None, |otherwise, module| {
+        let mut edits = control.edits.clone();
+        edits.retain(|(path, _)| path != module);
+        let what = format!("the new tests, with {module} as it is and all other code that does nothing");
+        Some(Box::new(Experiment { question: Question::Checked, edits, what, otherwise, ..control.clone() }))
+    })
 }
 
 /// The stand-ins of `control`, and new tests whose expectations cannot be met.
@@ -165,6 +179,21 @@ impl Experiment {
         let does = if self.what == RAISES { "only raises" } else { "does nothing" };
         let sentence = format!("{} passes with code that {does}", first.id);
         Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
+    }
+
+    /// A module that checks makes a test fail in another way than the code that is not there yet.
+    pub(super) fn checked(&self, material: &Material<'_>, report: &Report) -> Answer {
+        let new: Vec<&Test> = report.tests.iter().filter(|test| self.is_about(test)).collect();
+        let said = |test: &Test| material.after.test(&test.id).and_then(|known| known.message.clone());
+        let asks = |test: &&&Test| test.status.is_failure() && said(test) != test.message;
+        match (new.iter().find(asks), new.first()) {
+            (None, Some(first)) => {
+                let sentence = format!("{} passes with code that does nothing", first.id);
+                Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
+            }
+            (Some(_), _) => Answer::Right,
+            (None, None) => Answer::Unknown(self.what.clone()),
+        }
     }
 
     /// Everything loads, and no new test has a result: Go runs no example without its output, and no benchmark.

@@ -34,6 +34,7 @@ fn asked(question: Question) -> &'static str {
         Question::Again => "Is it the same once more?",
         Question::Recording => "Do the tests fail for more than a snapshot that nobody has recorded yet?",
         Question::Inert => "Do the new tests call what they test, and fail when it does nothing?",
+        Question::Checked => "Is it other code of the project that checks?",
         Question::Lenient => "Do the tests fail when their expectations cannot be met, with code that does nothing?",
         Question::Empty => "Do the tests fail when the new code does nothing?",
         Question::Oracle => "Do the tests themselves read data that was changed?",

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use redgreen_core::experiment::{Build, Driver, Experiment, Interpreter, Observation, Question, Tree, Way, bodies};
+use redgreen_core::experiment::{
+    Allowance, Build, Driver, Experiment, Interpreter, Observation, Question, Tree, Way, bodies,
+};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::SLOWER_MAX;
 use redgreen_core::report::{Exit, Outcome, Report};
@@ -49,22 +51,10 @@ impl Conditions<'_> {
     }
 
     fn timeout(&self, question: Question) -> Duration {
-        match question {
-            Question::Suite
-            | Question::Again
-            | Question::Recording
-            | Question::Inert
-            | Question::Lenient
-            | Question::Empty
-            | Question::OldCode
-            | Question::Oracle
-            | Question::Impossible
-            | Question::Expectation
-            | Question::Reached
-            | Question::Order
-            | Question::Withheld => self.timeout,
-            Question::Mutant | Question::Reworked => (self.usual * 2 + FAULT_GRACE).min(self.timeout),
-            Question::Calls => self.usual * 2 + BUILD_WALL,
+        match question.allowance() {
+            Allowance::Needed | Allowance::Expectation | Allowance::Order => self.timeout,
+            Allowance::Fault | Allowance::Comparison => (self.usual * 2 + FAULT_GRACE).min(self.timeout),
+            Allowance::Program => self.usual * 2 + BUILD_WALL,
         }
     }
 }
