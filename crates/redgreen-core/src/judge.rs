@@ -126,7 +126,7 @@ pub fn apply(case: &mut Case<'_>, experiment: Experiment, mut observation: Obser
 }
 
 fn decide(case: &Case<'_>) -> Asked<Ruling> {
-    let base = base(case)?;
+    let base = case.base()?;
     match case.phase {
         JudgedPhase::Red => red::decide(case, &base),
         JudgedPhase::Green => green::decide(case, &base),
@@ -135,6 +135,7 @@ fn decide(case: &Case<'_>) -> Asked<Ruling> {
 }
 
 /// What is known of the tree accepted last.
+#[derive(Debug)]
 struct Base {
     report: Report,
     /// The tests that have to pass at GREEN.

@@ -1,16 +1,20 @@
 //! Experiments that were worked out already. The rules are read again for every experiment, and working them out takes many
 //! walks through the sources: for a large test file that costs more than its tests.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use super::Case;
+use super::{Asked, Base, Case};
 use crate::experiment::{Experiment, Material, Question, Tree, experiments, suite};
 use crate::report::Report;
 
-/// Beside what a case has at its start, experiments depend only on a report and the tests of RED.
+/// Beside what a case has at its start, experiments depend only on a report and the tests of RED; the base depends on
+/// experiments that are made once.
 #[derive(Debug, Default)]
-pub struct Plans(RefCell<Vec<Plan>>);
+pub struct Plans {
+    plans: RefCell<Vec<Plan>>,
+    base: OnceCell<Rc<Base>>,
+}
 
 #[derive(Debug)]
 struct Plan {
@@ -20,9 +24,18 @@ struct Plan {
 }
 
 impl Case<'_> {
+    /// What is known of the tree accepted last.
+    pub(super) fn base(&self) -> Asked<Rc<Base>> {
+        if let Some(base) = self.plans.base.get() {
+            return Ok(Rc::clone(base));
+        }
+        let base = Rc::new(super::base(self)?);
+        Ok(Rc::clone(self.plans.base.get_or_init(|| base)))
+    }
+
     /// The experiments for a report.
     pub(super) fn experiments(&self, material: &Material<'_>) -> Rc<[Experiment]> {
-        let mut plans = self.plans.0.borrow_mut();
+        let mut plans = self.plans.plans.borrow_mut();
         let is_known = |plan: &&Plan| plan.targets == material.targets && plan.after == *material.after;
         if let Some(plan) = plans.iter().find(is_known) {
             return Rc::clone(&plan.experiments);

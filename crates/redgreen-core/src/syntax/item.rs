@@ -67,8 +67,8 @@ pub(super) struct Decoration<'t> {
     pub(super) text: String,
 }
 
-/// Files whose items are kept.
-const KNOWN_MAX: usize = 16;
+/// Files whose items are kept: where a test is written is looked for in all files of a project in Rust.
+const KNOWN_MAX: usize = 200;
 
 thread_local! {
     static KNOWN: RefCell<VecDeque<Known>> = const { RefCell::new(VecDeque::new()) };

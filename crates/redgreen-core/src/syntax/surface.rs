@@ -31,6 +31,7 @@ impl Eq for Value {}
 /// Every function, type and constant of the outermost level.
 pub fn surface(language: Language, source: &str) -> Vec<Given> {
     let Some(tree) = Tree::parse(language, source).filter(|tree| !tree.is_broken()) else { return Vec::new() };
+    let listed = listed(&tree);
     let mut all = Vec::new();
     for node in tree.root().named_children() {
         let exported = node.kind() == "export_statement";
@@ -39,7 +40,10 @@ pub fn surface(language: Language, source: &str) -> Vec<Given> {
         for (name, value, is_constant) in declared(node) {
             let text = name.text();
             let public = match language {
-                Language::Python => !text.starts_with('_'),
+                Language::Python => match &listed {
+                    Some(names) => names.contains(text),
+                    None => !text.starts_with('_'),
+                },
                 Language::Rust => node.children().any(|one| one.kind() == "visibility_modifier" && one.text() == "pub"),
                 Language::JavaScript | Language::TypeScript | Language::Tsx => exported,
                 Language::Go => text.starts_with(char::is_uppercase),
@@ -50,6 +54,15 @@ pub fn surface(language: Language, source: &str) -> Vec<Given> {
         }
     }
     all
+}
+
+/// What a module of Python says that it gives: `__all__`, where it is written out in one place.
+fn listed<'t>(tree: &'t Tree<'_>) -> Option<BTreeSet<&'t str>> {
+    let mut named = tree.nodes().filter(|node| node.kind() == "identifier" && node.text() == "__all__");
+    let (Some(name), None) = (named.next(), named.next()) else { return None };
+    let list = name.parent()?.child("right").filter(|list| list.is(&["list", "tuple"]))?;
+    let names = list.named_children().filter(|one| one.kind() != "comment");
+    names.map(|one| tree.source.get(inside(one)).filter(|_| one.kind() == "string")).collect()
 }
 
 /// The names that stand in a source, outside comments and texts.
@@ -133,6 +146,12 @@ mod tests {
     fn the_outermost_level_is_read() {
         for (path, source, told) in [
             ("a.py", "A = 1_000\n_B = 2\n@x\ndef f():\n    def g(): pass\nclass C:\n    D = 3\n", "+A=1000 _B=2 +f +C"),
+            (
+                "a.py",
+                "__all__ = [\n    \"f\",  # here\n    \"_g\",\n]\ndef f(): pass\ndef _g(): pass\nclass C: pass\n",
+                "__all__ +f +_g C",
+            ),
+            ("a.py", "__all__ = [\"f\"]\n__all__ += more\ndef f(): pass\nclass C: pass\n", "__all__ +f +C"),
             ("a.rs", "pub fn f() {}\nfn g() {}\npub(crate) fn h() {}\npub const A: u8 = 3;\n", "+f g h +A=3"),
             ("a.go", "package a\n\nconst (\n\tA = 1\n\tb = 2\n)\n\nfunc F() {}\n\ntype T struct{}\n", "+A=1 b=2 +F +T"),
             ("a.ts", "export const A = 'x';\nconst b = true;\nexport function f() {}\n", "+A=x b=true +f"),
