@@ -382,7 +382,10 @@ impl Run<'_> {
                 known.fold(Program::new(name).env_clear(), |program, (name, value)| program.env(name, value))
             }
             // A room is not used again, and what it holds is compared with what it held.
-            Place::Room(room, _) => room.program(name.into()).env("PYTHONDONTWRITEBYTECODE", "1"),
+            // Python's sets have the same order in every run: names of tests may be made from them.
+            Place::Room(room, _) => {
+                room.program(name.into()).env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0")
+            }
         };
         // With CI set, snapshot tests fail instead of writing the snapshot they are to be compared with.
         let program = program.env("CI", "1").env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").env("RUST_BACKTRACE", "0");
