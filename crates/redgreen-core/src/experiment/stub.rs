@@ -5,7 +5,7 @@
 
 use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, unwritten};
 use crate::change::is_test_program;
-use crate::report::{LoadError, LoadErrorKind, Report, Status, Test};
+use crate::report::{Exit, LoadError, LoadErrorKind, Report, Status, Test};
 use crate::syntax::{self, Extent, How, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
 
@@ -196,10 +196,10 @@ impl Experiment {
         }
     }
 
-    /// Everything loads, and no new test has a result: Go runs no example without its output, and no benchmark.
+    /// The run came to a good end, and no new test has a result: Go runs no example without its output, and no benchmark.
     fn not_run(&self, report: &Report) -> Answer {
-        let loads = report.finished && report.load_errors.is_empty();
-        match self.about.first().filter(|about| about.file.ends_with("_test.go") && loads) {
+        let is_whole = report.finished && report.load_errors.is_empty() && report.exit == Exit::Code(0);
+        match self.about.first().filter(|about| about.file.ends_with("_test.go") && is_whole) {
             Some(about) => {
                 let sentence = format!("no test run looks at {} of {}", about.item, about.file);
                 Answer::Wrong(vec![Reason::new(Code::RedNoTests, sentence).place(Some(&about.file), None)])

@@ -582,6 +582,24 @@ fn a_name_that_nothing_brings_is_told() {
 }
 
 #[test]
+fn a_go_test_without_a_result_asks_for_nothing_unless_the_run_was_cut_short() {
+    let file = "a_test.go";
+    let source = "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { F() }\n";
+    let scene = Scene { now: &[(file, source)], ..Scene::default() };
+    for (tests, expected) in [
+        (&["+a::TestOld"][..], "wrong: red.no_tests -"),
+        // With code that does nothing, another test may end the process.
+        (&["-a::TestOld"], "unknown: stubs"),
+    ] {
+        let ran = report(tests);
+        let answer = scene.ask(JudgedPhase::Red, |material| {
+            control(Question::Inert, &[(file, "TestA")], "stubs").weigh(material, &observed(&ran, "F"))
+        });
+        assert_eq!(shown(&answer), expected);
+    }
+}
+
+#[test]
 fn what_is_new_in_a_refactoring_is_used() {
     const OLD: (&str, &str) = ("kit/a.py", "def f(n):\n    return n + 1\n");
     for (now, expected) in [
