@@ -61,6 +61,7 @@ feature! { honest_python_shop_log, "honest/python/shop", "log", ignored }
 feature! { honest_python_shop_retry, "honest/python/shop", "retry", ignored }
 feature! { honest_python_state_two_answers, "honest/python/state", "two answers" }
 feature! { honest_python_state_kept_answers, "honest/python/state", "kept answers" }
+feature! { honest_python_state_rows_of_a_set, "honest/python/state", "rows of a set", ignored }
 feature! { honest_python_textkit_slug, "honest/python/textkit", "slug" }
 feature! { honest_python_textkit_slug_of_other_alphabets, "honest/python/textkit", "slug of other alphabets" }
 feature! { honest_python_textkit_longest_words, "honest/python/textkit", "longest words", ignored }
