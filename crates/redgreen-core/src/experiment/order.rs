@@ -59,6 +59,21 @@ pub fn alone(id: &str, time: usize) -> Experiment {
     Experiment { time, ..Experiment::of_tests(Question::Order, Tree::Head, selection, &format!("{id}, alone")) }
 }
 
+/// The rows of the same test, by themselves, on a tree before; nothing for a test without rows.
+pub fn rows_before(id: &str, tree: Tree) -> Option<Experiment> {
+    let (item, _) = id.split_once('[').filter(|_| id.ends_with(']'))?;
+    let what = format!("the rows of {item} by themselves, on the code before");
+    Some(Experiment { tree, what, ..alone(item, 1) })
+}
+
+/// Whether an old row, which passes with the whole suite, failed by itself before the candidate: then the test is like that,
+/// whatever the code does. On the candidate's base the tests of RED fail for another reason.
+pub fn was_so_before(material: &Material<'_>, tree: Tree, rows: &Report) -> bool {
+    let is_old = |test: &&Test| tree == Tree::Earlier || !material.targets.contains(&test.id);
+    let passes = |id: &str| material.after.test(id).is_some_and(|test| test.status == Status::Passed);
+    rows.tests.iter().filter(is_old).any(|test| test.status.is_failure() && passes(&test.id))
+}
+
 /// One test, and the same test again in the same process. Only pytest can be told so.
 pub fn repeated(id: &str) -> Experiment {
     let what = format!("{id}, twice in one process");

@@ -137,6 +137,12 @@ fn depends_on_order(
             // What the code left in a file may let it pass every other time.
             for time in [2, 3] {
                 if order::fails(&case.report(&order::alone(&id, time))?, &id) {
+                    if was_so_before(case, material, &id)? {
+                        verdict
+                            .notes
+                            .push(format!("{id} passes only after other tests, as other rows of it did before"));
+                        break;
+                    }
                     return Ok(Some(order::only_after_others(&id)));
                 }
             }
@@ -150,4 +156,15 @@ fn depends_on_order(
         }
     }
     Ok(None)
+}
+
+/// Whether old rows of the same test depended on other tests before the candidate, or before RED where its tests do not load.
+fn was_so_before(case: &Case<'_>, material: &Material<'_>, id: &str) -> Asked<bool> {
+    for tree in [Tree::Base, Tree::Earlier].into_iter().take(if case.has_earlier { 2 } else { 1 }) {
+        let Some(rows) = order::rows_before(id, tree) else { return Ok(false) };
+        if order::was_so_before(material, tree, &case.report(&rows)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

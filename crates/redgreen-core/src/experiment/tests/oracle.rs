@@ -84,3 +84,19 @@ fn a_changed_function_that_no_test_calls_is_named() {
     assert_eq!(uncalled("g"), [("roman.py".to_owned(), "f".to_owned())]);
     assert!(uncalled("f").is_empty());
 }
+
+#[test]
+fn a_row_that_needs_other_tests_is_no_news_where_rows_did_before() {
+    let [old, new] = ["tests/test_a.py::test_a[1]", "tests/test_a.py::test_a[2]"];
+    let scene = Scene { targets: &[old, new], ..Scene::default() };
+    for (tree, rows, expected) in [
+        (Tree::Earlier, format!("-{old}"), true),
+        (Tree::Earlier, format!("+{old}"), false),
+        // The tests of RED fail on its own tree because the code is not there.
+        (Tree::Base, format!("-{old}"), false),
+    ] {
+        let was = scene.ask(JudgedPhase::Green, |material| order::was_so_before(material, tree, &report(&[&rows])));
+        assert_eq!(was, expected, "{tree:?} {rows}");
+    }
+    assert!(order::rows_before("tests/test_a.py::test_a", Tree::Base).is_none());
+}
