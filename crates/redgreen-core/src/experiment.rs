@@ -370,7 +370,7 @@ impl Experiment {
             Question::Again => again::again(material, report),
             Question::Recording => again::recording(material, report),
             Question::Inert => self.inert(material, report, calls),
-            Question::Checked => self.checked(material, report),
+            Question::Checked => self.checked(material, report, calls),
             Question::Lenient => self.lenient(report),
             Question::Empty => stub::empty(material, report, calls),
             Question::Oracle => oracle::weigh(report, &self.opened(calls)),

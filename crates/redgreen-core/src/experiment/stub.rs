@@ -181,11 +181,13 @@ impl Experiment {
         Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
     }
 
-    /// A module that checks makes a test fail in another way than the code that is not there yet.
-    pub(super) fn checked(&self, material: &Material<'_>, report: &Report) -> Answer {
+    /// A module that checks makes a test fail in another way than the code that is not there yet, and only after that code,
+    /// which does nothing here, was called.
+    pub(super) fn checked(&self, material: &Material<'_>, report: &Report, calls: &str) -> Answer {
         let new: Vec<&Test> = report.tests.iter().filter(|test| self.is_about(test)).collect();
         let said = |test: &Test| material.after.test(&test.id).and_then(|known| known.message.clone());
-        let asks = |test: &&&Test| test.status.is_failure() && said(test) != test.message;
+        let is_called = calls.lines().any(|call| self.is_own(call));
+        let asks = |test: &&&Test| is_called && test.status.is_failure() && said(test) != test.message;
         match (new.iter().find(asks), new.first()) {
             (None, Some(first)) => {
                 let sentence = format!("{} passes with code that does nothing", first.id);

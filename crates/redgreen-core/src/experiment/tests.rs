@@ -582,6 +582,29 @@ fn a_name_that_nothing_brings_is_told() {
 }
 
 #[test]
+fn a_helper_of_the_project_checks_where_the_test_fails_in_another_way() {
+    const A: &str = "tests/test_a.py::a";
+    let scene = Scene { targets: &[A], ..Scene::default() };
+    for (status, message, calls, expected) in [
+        ("-", "'x' is not 'IV'", "to_roman", "right"),
+        // That is what the code says which is not there yet, or nothing was called.
+        ("-", "not implemented", "to_roman", "wrong: red.no_assertion tests/test_a.py::a"),
+        ("-", "'x' is not 'IV'", "", "wrong: red.no_assertion tests/test_a.py::a"),
+        ("+", "", "to_roman", "wrong: red.no_assertion tests/test_a.py::a"),
+    ] {
+        let answer = scene.ask(JudgedPhase::Red, |material| {
+            let (mut after, mut ran) = (material.after.clone(), report(&[format!("{status}{A}")]));
+            for (report, said) in [(&mut after, "not implemented"), (&mut ran, message)] {
+                report.tests.iter_mut().for_each(|test| test.message = Some(said.to_owned()));
+            }
+            let checked = control(Question::Checked, &[("tests/test_a.py", "a")], "checked");
+            checked.weigh(&Material { after: &after, ..*material }, &observed(&ran, calls))
+        });
+        assert_eq!(shown(&answer), expected, "{message}");
+    }
+}
+
+#[test]
 fn a_go_test_without_a_result_asks_for_nothing_unless_the_run_was_cut_short() {
     let file = "a_test.go";
     let source = "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { F() }\n";
