@@ -662,33 +662,6 @@ fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
     }
 }
 
-/// Go tells of the subtests alone.
-#[test]
-fn a_test_that_has_got_subtests_is_told_by_them() {
-    let shown = |words: &[(&str, Status)]| {
-        let mut report = report("");
-        report.tests.extend(words.iter().map(|(id, status)| Test::new(*id, *status)));
-        report
-    };
-    let before = shown(&[("kata.TestOld", Status::Passed), ("kata.TestNew", Status::Passed)]);
-    let change = change("impl~calc.go");
-    for (after, expected) in [
-        (&[("kata.TestOld/a", Status::Passed), ("kata.TestNew/a", Status::Passed)][..], "accepted green.passes"),
-        (&[("kata.TestOld/a", Status::Skipped), ("kata.TestNew/a", Status::Passed)], "refused green.newly_skipped"),
-        (&[("kata.TestOlder", Status::Passed), ("kata.TestNew/a", Status::Passed)], "refused green.tests_vanished"),
-        (&[("kata.TestOld", Status::Passed), ("kata.TestNewer", Status::Passed)], "refused green.tests_vanished"),
-        (
-            &[("kata.TestOld", Status::Passed), ("kata.TestNew/a", Status::Failed)],
-            "refused green.regression green.still_failing",
-        ),
-    ] {
-        let targets = ["kata.TestNew".to_owned()];
-        let after = shown(after);
-        let verdict = judge(Green, Evidence { change: &change, before: &before, after: &after, targets: &targets });
-        assert_eq!(told(&verdict), expected);
-    }
-}
-
 #[test]
 fn a_subtest_that_passes_is_told_as_its_test() {
     let shown = |words: &[(&str, Status)]| {
