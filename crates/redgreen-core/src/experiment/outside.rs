@@ -13,7 +13,8 @@ pub fn unseen(material: &Material<'_>) -> Vec<String> {
     material.paths.iter().filter(is_test).cloned().collect()
 }
 
-/// Code that imports tests, and did not before: it cannot work for anybody who has the code alone.
+/// Code that imports tests, and did not before: it cannot work for anybody who has the code alone. Where a whole package is
+/// imported, as in Go and Java, an import names no file; there, code cannot be built with what only tests have.
 pub fn imports_of_tests(material: &Material<'_>) -> Vec<Reason> {
     let project = Project { paths: material.paths, packages: material.packages };
     let unseen = unseen(material);
@@ -21,6 +22,9 @@ pub fn imports_of_tests(material: &Material<'_>) -> Vec<Reason> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
     for changed in changed.filter(|changed| changed.class == Class::Implementation && !unseen.contains(&changed.path)) {
         let language = Language::of_path(&changed.path);
+        if language != Language::Python && !language.is_script() {
+            continue;
+        }
         let tests = |import: &Import| {
             let found = syntax::resolve(language, &changed.path, import, project);
             found.into_iter().find(|path| unseen.contains(path))

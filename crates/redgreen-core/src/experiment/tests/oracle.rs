@@ -72,6 +72,11 @@ fn code_may_not_begin_to_import_tests() {
         let scene = Scene { before: &before, now: &now, targets: &[TARGET], ..Scene::default() };
         assert_eq!(scene.ask(JudgedPhase::Green, imports_of_tests).len(), expected, "{new}");
     }
+    // A test of the same package is no import.
+    let java = ("src/test/java/demo/AddTest.java", "package demo;\n\nclass AddTest {}\n");
+    let now = [java, ("src/main/java/demo/Calc.java", "package demo;\n\nclass Calc {}\n")];
+    let scene = Scene { before: &[java], now: &now, ..Scene::default() };
+    assert!(scene.ask(JudgedPhase::Green, imports_of_tests).is_empty());
 }
 
 #[test]
