@@ -6,6 +6,7 @@
 
 mod about;
 mod again;
+mod around;
 mod asleep;
 mod beside;
 pub mod bodies;
@@ -27,7 +28,6 @@ mod stand_in;
 mod stub;
 pub mod suite;
 pub mod surface;
-mod suspected;
 mod unknown_names;
 mod unwritten;
 
@@ -39,10 +39,10 @@ use crate::syntax::{self, Item, Language, Package};
 use crate::verdict::Reason;
 
 pub use about::About;
+pub use around::{hidden_from_coverage, shadows};
 pub(crate) use asleep::asleep;
 pub use bodies::Build;
 pub use scope::new_features;
-pub use suspected::{hidden_from_coverage, shadows};
 pub use unknown_names::unknown_names;
 
 /// Test files that are looked at; the others of a very large change are taken as they are.

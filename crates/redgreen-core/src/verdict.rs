@@ -431,6 +431,14 @@ mod tests {
     }
 
     #[test]
+    fn codes_of_earlier_versions_are_read_and_not_written() {
+        for old in ["red.unrelated_failure", "red.cannot_pass"] {
+            let code: Code = serde_json::from_str(&format!("\"{old}\"")).unwrap();
+            assert_eq!(serde_json::to_string(&code).unwrap(), "\"red.no_call\"");
+        }
+    }
+
+    #[test]
     fn a_state_that_breaks_less_is_better_than_one_that_reaches_more() {
         let careful = Standing { kept: 5, reached: 0 };
         let reckless = Standing { kept: 4, reached: 3 };
