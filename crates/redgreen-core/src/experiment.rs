@@ -43,6 +43,7 @@ pub use around::{hidden_from_coverage, shadows};
 pub(crate) use asleep::asleep;
 pub use bodies::Build;
 pub use scope::new_features;
+pub(crate) use stub::do_nothing;
 pub use unknown_names::unknown_names;
 
 /// Test files that are looked at; the others of a very large change are taken as they are.
@@ -248,7 +249,7 @@ impl Observation {
 
 impl Experiment {
     /// A run of tests on a tree as it is.
-    fn of_tests(question: Question, tree: Tree, selection: Selection, what: &str) -> Self {
+    pub(crate) fn of_tests(question: Question, tree: Tree, selection: Selection, what: &str) -> Self {
         Self {
             question,
             tree,

@@ -31,6 +31,7 @@ pub mod orders;
 pub mod phase;
 pub mod policy;
 pub mod prompt;
+pub mod proof;
 pub mod report;
 pub mod state;
 pub mod step;

@@ -42,7 +42,7 @@ mod written;
 
 pub use added::{added_lines, shared_values};
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
-pub use hash::only_reformatted;
+pub use hash::{only_reformatted, runs_alike};
 pub use imports::{Import, imports};
 pub use inert::{
     INERT_LOG, INERT_PLACE, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program, inert_stub,
@@ -53,7 +53,7 @@ pub use language::{ItemKind, Language};
 pub use look::looks_at;
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
-pub use overlay::{frame, overlay_tests};
+pub use overlay::{frame, modules, overlay_tests, tests_over};
 pub use perturb::{
     Edit, Extent, How, Letters, Perturbations, Perturbed, Pick, Way, impossible, impossible_each, perturb, stopped_each,
 };

@@ -291,6 +291,23 @@ vocabulary! {
     RefactorLint "refactor.lint" Code
         "the project's linter finds something it did not find before" "correct what it says";
 
+    VerifyDoesNotDiscriminate "verify.does_not_discriminate" Test
+        "a new or changed test notices nothing: neither the change nor a fault in the code"
+        "look at what the test compares, or exempt it in the policy";
+    VerifySkipped "verify.skipped" Test
+        "a new or changed test is skipped" "take the skip away, or exempt the test in the policy";
+    VerifyFails "verify.fails" Code
+        "a new or changed test does not pass" "make it pass";
+    VerifyNoTest "verify.no_test" Test
+        "changed code that no test notices" "write a test that fails without the change";
+    VerifyKillRate "verify.kill_rate" Test
+        "the tests notice fewer faults in the changed lines than the policy asks for"
+        "write tests for the faults that were not noticed";
+    VerifyRange "verify.range" Runner
+        "the range cannot be looked at" "name commits that are here, with their history";
+    VerifyUnable "verify.unable" Runner
+        "the tests of the range could not be run" "make them run here: redgreen doctor";
+
     TaskCriteria "task.criteria" Code
         "a command that has to end well by the task's own criteria ends with an error" "make it end well";
     EnvironmentChanged "environment.changed" Code

@@ -5,6 +5,7 @@
 
 use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, unwritten};
 use crate::change::is_test_program;
+use crate::framework::invoke::Selection;
 use crate::report::{Exit, LoadError, LoadErrorKind, Report, Status, Test};
 use crate::syntax::{self, Extent, How, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
@@ -97,6 +98,18 @@ fn lenient(material: &Material<'_>, files: &[String], control: &Experiment) -> O
         what,
         ..control.clone()
     })
+}
+
+/// Tests of the candidate with all that they call doing nothing, once with each value that does nothing.
+pub(crate) fn do_nothing(material: &Material<'_>, files: &[String], tests: &[String]) -> Vec<Experiment> {
+    let (edits, what) = stand_in::stand_ins(material, files);
+    if edits.is_empty() {
+        return Vec::new();
+    }
+    let way = Way::Tests(selection(files, tests));
+    let one = Experiment { edits, way, ..Experiment::of_tests(Question::Inert, Tree::Head, Selection::All, what) };
+    let other = Experiment { variables: vec![(INERT_VALUE, "other".to_owned())], ..one.clone() };
+    vec![one, other]
 }
 
 /// What RED could not be asked, because nobody had written the signatures yet.

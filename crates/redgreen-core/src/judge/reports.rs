@@ -510,7 +510,8 @@ fn is_waived(status: Status) -> bool {
     status.is_idle() || status == Status::Xfailed
 }
 
-fn red_code(test: &Test) -> Code {
+/// Why a new test fails, as far as its own words tell.
+pub(crate) fn red_code(test: &Test) -> Code {
     const MISSING: [&str; 8] = [
         "NameError",
         "AttributeError",

@@ -35,6 +35,18 @@ pub(super) fn exact<'t>(nodes: impl IntoIterator<Item = Node<'t>>) -> u64 {
     hash.0
 }
 
+/// Whether two versions of a file differ in nothing that is run: in layout, comments and documentation only.
+pub fn runs_alike(language: Language, old: &str, new: &str) -> bool {
+    let (Some(old), Some(new)) = (Tree::parse(language, old), Tree::parse(language, new)) else { return false };
+    let said = |tree: &Tree<'_>| -> Vec<(usize, String)> {
+        // Elsewhere a string that stands alone may be an order to the language.
+        let is_told = |token: Node<'_>| language == Language::Python && is_docstring(token);
+        let tokens = tokens(tree.root()).into_iter().filter(|(_, token)| !is_comment(*token) && !is_told(*token));
+        tokens.map(|(depth, token)| (depth, spelled(token).into_owned())).collect()
+    };
+    !old.is_broken() && !new.is_broken() && said(&old) == said(&new)
+}
+
 /// Whether a file says the same in another layout, comments included.
 pub fn only_reformatted(language: Language, old: &str, new: &str) -> bool {
     let (Some(old), Some(new)) = (Tree::parse(language, old), Tree::parse(language, new)) else { return false };
@@ -172,6 +184,21 @@ mod tests {
             ("a.rs", "fn a() { g((1,)) }\n", "fn a() { g((1)) }\n", false),
         ] {
             assert_eq!(only_reformatted(Language::of_path(path), old, new), same, "{old}{new}");
+        }
+    }
+
+    #[test]
+    fn documentation_is_not_run() {
+        for (path, old, new, same) in [
+            ("a.py", "def f():\n    return 1\n", "def f():\n    \"\"\"One.\"\"\"\n    return 1  # it\n", true),
+            ("a.py", "def f():\n    return 1\n", "def f():\n    return 'One.'\n", false),
+            ("a.py", "def f():\n    g('a')\n", "def f():\n    g('b')\n", false),
+            ("a.rs", "fn a() {}\n", "/// Says what.\nfn a() {}\n", true),
+            ("a.js", "f()\n", "// says what\nf();\n", true),
+            ("a.js", "f('use it')\n", "'use strict'\nf('use it')\n", false),
+            ("a.go", "func a() {}\n", "// A does.\nfunc a() {}\n", true),
+        ] {
+            assert_eq!(runs_alike(Language::of_path(path), old, new), same, "{old}{new}");
         }
     }
 }

@@ -35,10 +35,41 @@ pub fn overlay_tests(language: Language, path: &str, frozen: &str, candidate: &s
         return (!frozen.is_empty()).then(|| frozen.to_owned());
     }
     let kept = blocks(&old, path);
-    if kept.is_empty() {
+    if kept.is_empty() { None } else { lay(&kept, frozen, &new, path, Homeless::Refuse) }
+}
+
+/// The code of one version with the tests of another, where they stand in the same file. Tests that have no place in that
+/// code are left out. `None` when neither version has any.
+pub fn tests_over(language: Language, path: &str, tests: &str, code: &str) -> Option<String> {
+    let (from, to) = (Tree::parse(language, tests)?, Tree::parse(language, code)?);
+    let kept = blocks(&from, path);
+    if kept.is_empty() && blocks(&to, path).is_empty() {
         return None;
     }
-    let present = blocks(&new, path);
+    lay(&kept, tests, &to, path, Homeless::LeaveOut)
+}
+
+/// The modules of Rust that a file declares and that stand in files of their own: each by its name, and as it is written.
+pub fn modules(source: &str) -> Vec<(String, String)> {
+    let Some(tree) = Tree::parse(Language::Rust, source) else { return Vec::new() };
+    let declared = tree.nodes().filter(|node| node.kind() == "mod_item" && node.child("body").is_none());
+    let named = declared.filter_map(|node| {
+        let name = node.child("name")?.text().to_owned();
+        let first = super::item::decorations(node, row(Language::Rust)).first().map_or(node, |one| one.node);
+        Some((name, source.get(first.span().start..node.span().end)?.to_owned()))
+    });
+    named.collect()
+}
+
+/// What becomes of a block that the other version has no place for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Homeless {
+    Refuse,
+    LeaveOut,
+}
+
+fn lay(kept: &[Block], frozen: &str, new: &Tree<'_>, path: &str, homeless: Homeless) -> Option<String> {
+    let present = blocks(new, path);
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut tail = String::new();
     for block in &present {
@@ -52,13 +83,15 @@ pub fn overlay_tests(language: Language, path: &str, frozen: &str, candidate: &s
     let known: HashSet<&str> = present.iter().map(|block| block.key.as_str()).collect();
     for block in kept.iter().filter(|block| !known.contains(block.key.as_str())) {
         let text = frozen.get(block.span.clone())?;
-        match block.place {
-            At::File => tail.push_str(&format!("\n{text}\n")),
-            At::Item => return None,
-            At::Documentation => edits.push(documentation(&new, path, &block.key, text)?),
+        match (block.place, homeless) {
+            (At::File, _) => tail.push_str(&format!("\n{text}\n")),
+            (At::Item, Homeless::Refuse) => return None,
+            (At::Item, Homeless::LeaveOut) => {}
+            (At::Documentation, Homeless::Refuse) => edits.push(documentation(new, path, &block.key, text)?),
+            (At::Documentation, Homeless::LeaveOut) => edits.extend(documentation(new, path, &block.key, text)),
         }
     }
-    let mut result = apply(candidate, edits)?;
+    let mut result = apply(new.source, edits)?;
     result.push_str(&tail);
     Some(result)
 }

@@ -1,0 +1,301 @@
+//! Which tests notice when a changed place is as it was, or has a fault in it? And which notice when the code does nothing
+//! at all? Made in rounds: what the changed tests leave open is put to all tests.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use similar::{DiffOp, TextDiff};
+
+use super::{TestSeen, Without};
+use crate::change::{ChangedPath, Class, Kind};
+use crate::experiment::{Experiment, Material, Observation, Question, Tree, do_nothing};
+use crate::framework::invoke::Selection;
+use crate::report::{Outcome, Report, Status};
+use crate::syntax::{self, Language, SOURCE_BYTES_MAX};
+
+/// Changes with fewer equal lines between them are one place.
+const APART_MIN: usize = 3;
+/// Places that are looked at.
+pub const HUNKS_MAX: usize = 200;
+/// Faults that are put into a place, beside what it was before.
+const MUTANTS_OF_HUNK: usize = 2;
+/// Tests that are told for a fault.
+const NOTICED_MAX: usize = 50;
+
+/// A changed place of the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hunk {
+    pub file: String,
+    /// Lines of the head; where lines were taken out, the one that follows them.
+    pub first: u32,
+    pub last: u32,
+    /// Of the lines of the head, and of those of the base.
+    #[serde(skip)]
+    new: Range<usize>,
+    #[serde(skip)]
+    old: Range<usize>,
+}
+
+/// Something wrong that was put into the code, and who noticed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fault {
+    /// The place it was put into, by its number; `None` where all code did nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunk: Option<usize>,
+    pub what: String,
+    /// The tests that have to notice it; empty where any of them may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
+    pub noticed: Noticed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Noticed {
+    /// Some of those that did; none is named where the run did not end.
+    By(Vec<String>),
+    ByNone,
+    /// With the fault in it the code cannot be built or loaded, which says nothing about tests.
+    DoesNotBuild,
+    NotTried,
+}
+
+impl Fault {
+    /// Whether it was seen if this test notices.
+    pub(super) fn was_tried_with(&self, test: &str) -> bool {
+        let was_tried = matches!(self.noticed, Noticed::By(_) | Noticed::ByNone);
+        was_tried && self.asked.iter().any(|asked| asked == test)
+    }
+
+    /// Takes down what an experiment with the fault showed, knowing what the head's own run did.
+    pub fn weigh(&mut self, observation: &Observation, head: &Report) {
+        let Some(report) = observation.report() else { return };
+        let passed = |id: &str| head.test(id).is_some_and(|test| test.status == Status::Passed);
+        let failing = report.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
+        let by: Vec<String> = failing.map(|test| test.id.clone()).take(NOTICED_MAX).collect();
+        let ran = report.tests.iter().any(|test| test.status == Status::Passed);
+        self.noticed = match report.outcome {
+            _ if !by.is_empty() => Noticed::By(by),
+            Outcome::TimedOut => Noticed::By(Vec::new()),
+            Outcome::Passed => Noticed::ByNone,
+            // What failed before fails still.
+            Outcome::Failed if ran && report.load_errors.is_empty() => Noticed::ByNone,
+            Outcome::Failed
+            | Outcome::Errored
+            | Outcome::Skipped
+            | Outcome::DidNotCompile
+            | Outcome::NoTests
+            | Outcome::Crashed
+            | Outcome::UsageError => Noticed::DoesNotBuild,
+        };
+    }
+}
+
+/// What is asked about.
+pub struct Search<'a> {
+    /// From the tree between to the head.
+    pub material: &'a Material<'a>,
+    pub hunks: &'a [Hunk],
+    pub tests: &'a [TestSeen],
+    /// The files that hold these tests.
+    pub files: &'a [String],
+    /// Faults in all, at most.
+    pub limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// Each place as it was.
+    Reverted,
+    /// Faults in places where that said nothing.
+    Mutants,
+    /// What no changed test notices, put to all tests.
+    AllTests,
+    /// Tests that noticed nothing so far, with code that does nothing.
+    Nothing,
+}
+
+pub const ROUNDS: [Round; 4] = [Round::Reverted, Round::Mutants, Round::AllTests, Round::Nothing];
+
+/// The changed places of the code, in the order of the diff; whether there were more.
+pub fn hunks(material: &Material<'_>) -> (Vec<Hunk>, bool) {
+    let mut all = Vec::new();
+    for changed in material.change.paths.iter().filter(|changed| is_code(changed)) {
+        let Some((old, new)) = texts(material, &changed.path) else { continue };
+        all.extend(hunks_of(&changed.path, &old, &new));
+    }
+    let more = all.len() > HUNKS_MAX;
+    all.truncate(HUNKS_MAX);
+    (all, more)
+}
+
+fn is_code(changed: &ChangedPath) -> bool {
+    matches!(changed.class, Class::Implementation | Class::Mixed | Class::Stub) && changed.kind != Kind::Deleted
+}
+
+fn texts(material: &Material<'_>, path: &str) -> Option<(String, String)> {
+    let new = (material.now)(path)?;
+    let old = (material.before)(path).unwrap_or_default();
+    (new.len() <= SOURCE_BYTES_MAX && old.len() <= SOURCE_BYTES_MAX).then_some((old, new))
+}
+
+fn hunks_of(path: &str, old: &str, new: &str) -> Vec<Hunk> {
+    let diff = TextDiff::from_lines(old, new);
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for op in diff.ops().iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        let (old, new) = (op.old_range(), op.new_range());
+        match hunks.last_mut().filter(|last| new.start < last.new.end + APART_MIN) {
+            Some(last) => (last.old.end, last.new.end) = (old.end, new.end),
+            None => hunks.push(Hunk { file: path.to_owned(), first: 0, last: 0, new, old }),
+        }
+    }
+    let language = Language::of_path(path);
+    let means_something = |hunk: &Hunk| !syntax::runs_alike(language, &hunk.reverted(old, new), new);
+    hunks.retain(|hunk| language == Language::Other || means_something(hunk));
+    for hunk in &mut hunks {
+        let line = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        hunk.first = line(hunk.new.start + 1);
+        hunk.last = line(hunk.new.end.max(hunk.new.start + 1));
+    }
+    hunks
+}
+
+impl Hunk {
+    /// The head's text with this place as the base has it.
+    fn reverted(&self, old: &str, new: &str) -> String {
+        let lines = |text: &str, range: Range<usize>| -> String {
+            text.split_inclusive('\n').skip(range.start).take(range.len()).collect()
+        };
+        let (before, after) = (lines(new, 0..self.new.start), lines(new, self.new.end..usize::MAX));
+        let middle = lines(old, self.old.clone());
+        format!("{before}{middle}{after}")
+    }
+
+    fn is_whole_file(&self, old: &str) -> bool {
+        self.old.is_empty() && old.is_empty()
+    }
+}
+
+/// The faults of a round, given those of the rounds before. What each is to show is not known yet.
+pub fn plan(round: Round, search: &Search<'_>, so_far: &[Fault]) -> Vec<(Fault, Experiment)> {
+    let changed = Selection::Files(search.files.to_vec());
+    let selection = if search.files.is_empty() { Selection::All } else { changed };
+    let room = search.limit.saturating_sub(so_far.len());
+    let open =
+        |at: usize| !so_far.iter().any(|fault| fault.hunk == Some(at) && matches!(fault.noticed, Noticed::By(_)));
+    let mut planned: Vec<(Fault, Experiment)> = Vec::new();
+    match round {
+        Round::Reverted => {
+            for (at, hunk) in search.hunks.iter().enumerate().take(room) {
+                planned.extend(as_before(search, at, hunk, &selection));
+            }
+        }
+        Round::Mutants => {
+            for (at, hunk) in search.hunks.iter().enumerate().filter(|(at, _)| open(*at)) {
+                planned.extend(mutants(search, at, hunk, &selection));
+            }
+        }
+        Round::AllTests if search.files.is_empty() => {}
+        Round::AllTests => {
+            for (at, hunk) in search.hunks.iter().enumerate().filter(|(at, _)| open(*at)) {
+                let unnoticed = |fault: &&Fault| fault.hunk == Some(at) && fault.noticed == Noticed::ByNone;
+                let Some(what) = so_far.iter().find(unnoticed).map(|fault| &fault.what) else { continue };
+                let all = as_before(search, at, hunk, &Selection::All).into_iter();
+                let all = all.chain(mutants(search, at, hunk, &Selection::All));
+                planned.extend(all.filter(|(fault, _)| fault.what == *what).take(1));
+            }
+        }
+        Round::Nothing => planned.extend(nothing(search, so_far)),
+    }
+    planned.truncate(if round == Round::Nothing { planned.len() } else { room });
+    planned
+}
+
+fn as_before(search: &Search<'_>, at: usize, hunk: &Hunk, selection: &Selection) -> Option<(Fault, Experiment)> {
+    let (old, new) = texts(search.material, &hunk.file)?;
+    // A new file that is not there is a file that cannot be loaded.
+    if hunk.is_whole_file(&old) {
+        return None;
+    }
+    let what = format!("{} as it was before", place(hunk));
+    Some(fault(at, what, (hunk.file.clone(), hunk.reverted(&old, &new)), selection))
+}
+
+fn mutants(search: &Search<'_>, at: usize, hunk: &Hunk, selection: &Selection) -> Vec<(Fault, Experiment)> {
+    let Some((_, new)) = texts(search.material, &hunk.file) else { return Vec::new() };
+    let language = Language::of_path(&hunk.file);
+    let lines = [hunk.first..=hunk.last];
+    let mutants = syntax::mutants(language, &hunk.file, &new, &lines, MUTANTS_OF_HUNK);
+    let of = |mutant: &syntax::Mutant| {
+        let what = format!("{}:{}: {}", hunk.file, mutant.line, mutant.description);
+        Some(fault(at, what, (hunk.file.clone(), mutant.apply(&new)?), selection))
+    };
+    mutants.iter().filter_map(of).collect()
+}
+
+fn fault(at: usize, what: String, edit: (String, String), selection: &Selection) -> (Fault, Experiment) {
+    let experiment = Experiment {
+        edits: vec![edit],
+        ..Experiment::of_tests(Question::Mutant, Tree::Head, selection.clone(), &what)
+    };
+    (Fault { hunk: Some(at), what, asked: Vec::new(), noticed: Noticed::NotTried }, experiment)
+}
+
+/// Tests that passed or were not there without the change, and noticed nothing: do they notice when all they call does
+/// nothing?
+fn nothing(search: &Search<'_>, so_far: &[Fault]) -> Vec<(Fault, Experiment)> {
+    let has_noticed =
+        |id: &String| so_far.iter().any(|fault| matches!(&fault.noticed, Noticed::By(by) if by.contains(id)));
+    let is_open =
+        |test: &&TestSeen| test.passes && !matches!(test.without, Without::Fails { .. }) && !has_noticed(&test.id);
+    let asked: Vec<String> = search.tests.iter().filter(is_open).map(|test| test.id.clone()).collect();
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let experiments = do_nothing(search.material, search.files, &asked).into_iter();
+    experiments
+        .map(|experiment| {
+            let what = "code that does nothing".to_owned();
+            (Fault { hunk: None, what, asked: asked.clone(), noticed: Noticed::NotTried }, experiment)
+        })
+        .collect()
+}
+
+fn place(hunk: &Hunk) -> String {
+    let Hunk { file, first, last, .. } = hunk;
+    if first == last { format!("{file}:{first}") } else { format!("{file}:{first}-{last}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_put_back_and_others_are_left() {
+        let old = "a\nb\nc\nd\ne\nf\ng\n";
+        let new = "a\nB\nc\nd\ne\nf\nG\nh\n";
+        let hunks = hunks_of("x.conf", old, new);
+        let lines: Vec<(u32, u32)> = hunks.iter().map(|hunk| (hunk.first, hunk.last)).collect();
+        assert_eq!(lines, [(2, 2), (7, 8)]);
+        assert_eq!(hunks[0].reverted(old, new), "a\nb\nc\nd\ne\nf\nG\nh\n");
+        assert_eq!(hunks[1].reverted(old, new), "a\nB\nc\nd\ne\nf\ng\n");
+    }
+
+    #[test]
+    fn layout_and_comments_are_no_places() {
+        let old = "def f(a):\n    return a\n";
+        let hunks = hunks_of("x.py", old, "# says what\ndef f(a):\n    return  a\n");
+        assert_eq!(hunks, []);
+        let hunks = hunks_of("x.py", old, "# says what\ndef f(a):\n    return a + 1\n");
+        assert_eq!(hunks.len(), 1, "{hunks:?}");
+    }
+
+    #[test]
+    fn lines_that_were_taken_out_are_a_place() {
+        let hunks = hunks_of("x.rb", "a\nb\nc\n", "a\nc\n");
+        assert_eq!((hunks[0].first, hunks[0].last), (2, 2));
+        assert_eq!(hunks[0].reverted("a\nb\nc\n", "a\nc\n"), "a\nb\nc\n");
+    }
+}

@@ -1,0 +1,113 @@
+//! A proof that was made in parts, on several machines that know nothing of each other.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Evidence;
+
+/// Parts of a proof, at most.
+const SHARDS_MAX: usize = 256;
+
+/// Which part of the experiments is made; the first one also has the judge's own steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// From 1.
+    pub number: usize,
+    pub of: usize,
+}
+
+impl Shard {
+    /// `2/5`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is no part such as 2/5");
+        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
+        let (number, of): (usize, usize) = (number.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
+        if number == 0 || number > of || of > SHARDS_MAX {
+            return Err(wrong());
+        }
+        Ok(Self { number, of })
+    }
+
+    pub fn is_first(self) -> bool {
+        self.number == 1
+    }
+
+    /// Whether the part with this number, from 0, is its own.
+    pub fn has(self, at: usize) -> bool {
+        at % self.of + 1 == self.number
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.number, self.of)
+    }
+}
+
+/// All parts as one; each has to be there once, and of the same range.
+pub fn merge(mut parts: Vec<Evidence>) -> Result<Evidence, String> {
+    parts.sort_by_key(|part| part.shard.map_or(0, |shard| shard.number));
+    let of = parts.first().and_then(|part| part.shard).ok_or("the first file is no part of a proof")?.of;
+    for (at, part) in (1..).zip(&parts) {
+        match part.shard {
+            Some(shard) if shard.of == of && shard.number == at => {}
+            Some(shard) => return Err(format!("part {at}/{of} is not there; the next one is {shard}")),
+            None => return Err("a file is no part of a proof".to_owned()),
+        }
+    }
+    if parts.len() != of {
+        return Err(format!("{} of {of} parts are there", parts.len()));
+    }
+    let mut parts = parts.into_iter();
+    let Some(mut whole) = parts.next() else { return Err("there is no part".to_owned()) };
+    for part in parts {
+        let same = part.base == whole.base && part.head == whole.head;
+        if !same || part.policy != whole.policy || part.hunks != whole.hunks {
+            return Err(format!("the parts are of different ranges: {}..{}", part.base, part.head));
+        }
+        whole.faults.extend(part.faults);
+        whole.commits.extend(part.commits);
+        whole.steps.extend(part.steps);
+        let new: Vec<String> = part.not_verified.into_iter().filter(|one| !whole.not_verified.contains(one)).collect();
+        whole.not_verified.extend(new);
+        whole.inconclusive = whole.inconclusive.or(part.inconclusive);
+        whole.tests_ms += part.tests_ms;
+        whole.own_ms += part.own_ms;
+    }
+    whole.shard = None;
+    Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_a_number_of_a_number() {
+        assert_eq!(Shard::parse("2/5"), Ok(Shard { number: 2, of: 5 }));
+        for text in ["", "2", "0/3", "4/3", "a/b", "1/999", "-1/2", "1/2/3"] {
+            assert!(Shard::parse(text).is_err(), "{text}");
+        }
+        let all: Vec<usize> = (0..7).filter(|at| Shard { number: 2, of: 3 }.has(*at)).collect();
+        assert_eq!(all, [1, 4]);
+    }
+
+    #[test]
+    fn parts_are_merged_when_all_of_them_are_there() {
+        let part = |number: usize| Evidence {
+            base: "a".to_owned(),
+            head: "b".to_owned(),
+            shard: Some(Shard { number, of: 2 }),
+            not_verified: vec!["docs".to_owned()],
+            own_ms: 5,
+            ..Evidence::default()
+        };
+        let whole = merge(vec![part(2), part(1)]).unwrap();
+        assert_eq!((whole.shard, whole.own_ms, whole.not_verified.len()), (None, 10, 1));
+        assert!(merge(vec![part(1)]).is_err());
+        assert!(merge(vec![part(1), part(1)]).is_err());
+        assert!(merge(vec![part(1), Evidence { head: "c".to_owned(), ..part(2) }]).is_err());
+        assert!(merge(Vec::new()).is_err());
+    }
+}

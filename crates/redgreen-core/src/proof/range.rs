@@ -1,0 +1,113 @@
+//! Which commits a range is of, as it is typed or as a CI system says it.
+
+use serde_json::Value;
+
+use crate::names::Oid;
+
+/// What is asked about. Names are git's; nobody has looked them up yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// What is in `head` and not in `base`.
+    Range { base: String, head: String },
+    /// A merge that a forge made: its first parent is the base, its second one the head.
+    MergeOf(String),
+    /// A branch against the one that it will be merged into.
+    Branch(String),
+}
+
+/// `A..B`, `A...B`, or one name, which stands for what is in it and not in the branch that it will be merged into.
+pub fn typed(text: &str) -> Result<Asked, String> {
+    let (base, head) = match text.split_once("..") {
+        Some((base, head)) => (base, head.strip_prefix('.').unwrap_or(head)),
+        None if text.is_empty() || text.starts_with('-') => {
+            return Err(format!("{text:?} is no range such as main..HEAD"));
+        }
+        None => return Ok(Asked::Branch(text.to_owned())),
+    };
+    if head.contains("..") || base.starts_with('-') || head.starts_with('-') {
+        return Err(format!("{text:?} is no range such as main..HEAD"));
+    }
+    let or_here = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
+    Ok(Asked::Range { base: or_here(base), head: or_here(head) })
+}
+
+/// What a CI system says about what it was started for. `event` is the file that GitHub tells the event in.
+pub fn of_ci(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> Option<Asked> {
+    let range = |base: Option<String>, head: Option<String>| {
+        let (base, head) = (Oid::parse(&base?).ok()?, Oid::parse(&head?).ok()?);
+        // A branch that is new has nothing before it.
+        let is_nothing = base.as_str().chars().all(|letter| letter == '0');
+        Some(if is_nothing {
+            Asked::Branch(head.to_string())
+        } else {
+            Asked::Range { base: base.to_string(), head: head.to_string() }
+        })
+    };
+    if variable("GITHUB_ACTIONS").as_deref() == Some("true") {
+        let event: Value = serde_json::from_str(event?).ok()?;
+        let text = |path: &str| event.pointer(path).and_then(Value::as_str).map(str::to_owned);
+        return match variable("GITHUB_EVENT_NAME")?.as_str() {
+            "pull_request" | "pull_request_target" => {
+                range(text("/pull_request/base/sha"), text("/pull_request/head/sha"))
+            }
+            "merge_group" => range(text("/merge_group/base_sha"), text("/merge_group/head_sha")),
+            "push" => range(text("/before"), text("/after")),
+            _ => None,
+        };
+    }
+    if variable("GITLAB_CI").as_deref() == Some("true") {
+        let base = variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or_else(|| variable("CI_COMMIT_BEFORE_SHA"));
+        return range(base, variable("CI_COMMIT_SHA"));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_typed_as_git_takes_it() {
+        let range = |base: &str, head: &str| Ok(Asked::Range { base: base.to_owned(), head: head.to_owned() });
+        assert_eq!(typed("main..topic"), range("main", "topic"));
+        assert_eq!(typed("main...topic"), range("main", "topic"));
+        assert_eq!(typed("main.."), range("main", "HEAD"));
+        assert_eq!(typed("topic"), Ok(Asked::Branch("topic".to_owned())));
+        for text in ["", "a..b..c", "--all", "--output=x..HEAD", "main..--all"] {
+            assert!(typed(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_ci_says_is_taken_where_it_names_commits() {
+        let (a, b) = ("a".repeat(40), "b".repeat(40));
+        let github = |name: &'static str| {
+            move |variable: &str| match variable {
+                "GITHUB_ACTIONS" => Some("true".to_owned()),
+                "GITHUB_EVENT_NAME" => Some(name.to_owned()),
+                _ => None,
+            }
+        };
+        let whole = Some(Asked::Range { base: a.clone(), head: b.clone() });
+        let pull = format!(r#"{{"pull_request":{{"base":{{"sha":"{a}"}},"head":{{"sha":"{b}"}}}}}}"#);
+        assert_eq!(of_ci(&github("pull_request"), Some(&pull)), whole);
+        let group = format!(r#"{{"merge_group":{{"base_sha":"{a}","head_sha":"{b}"}}}}"#);
+        assert_eq!(of_ci(&github("merge_group"), Some(&group)), whole);
+        let new = format!(r#"{{"before":"{}","after":"{b}"}}"#, "0".repeat(40));
+        assert_eq!(of_ci(&github("push"), Some(&new)), Some(Asked::Branch(b.clone())));
+        let hostile = pull.replace(&a, "--upload-pack=x");
+        for (name, event) in
+            [("pull_request", hostile.as_str()), ("pull_request", "{}"), ("push", "no json"), ("schedule", "{}")]
+        {
+            assert_eq!(of_ci(&github(name), Some(event)), None, "{name} {event}");
+        }
+        let gitlab = |variable: &str| match variable {
+            "GITLAB_CI" => Some("true".to_owned()),
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA" => Some("a".repeat(40)),
+            "CI_COMMIT_SHA" => Some("b".repeat(40)),
+            _ => None,
+        };
+        assert_eq!(of_ci(&gitlab, None), whole);
+        assert_eq!(of_ci(&|_| None, None), None);
+    }
+}

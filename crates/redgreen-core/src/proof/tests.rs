@@ -1,0 +1,139 @@
+use super::*;
+
+fn test(id: &str, without: Without) -> TestSeen {
+    TestSeen {
+        id: id.to_owned(),
+        file: Some("tests/test_a.py".to_owned()),
+        line: Some(3),
+        is_new: true,
+        without,
+        passes: true,
+        is_skipped: false,
+    }
+}
+
+fn fails() -> Without {
+    Without::Fails { code: Code::RedAssertion, message: "assert 1 == 2".to_owned() }
+}
+
+fn missing() -> Without {
+    Without::Missing { message: "no module a".to_owned() }
+}
+
+fn hunk(file: &str) -> Hunk {
+    serde_json::from_value(serde_json::json!({"file": file, "first": 2, "last": 4})).unwrap()
+}
+
+fn fault(hunk: Option<usize>, noticed: Noticed, asked: &[&str]) -> Fault {
+    Fault { hunk, what: "a fault".to_owned(), asked: asked.iter().map(|id| (*id).to_owned()).collect(), noticed }
+}
+
+fn by(id: &str) -> Noticed {
+    Noticed::By(vec![id.to_owned()])
+}
+
+fn codes(proof: &Proof) -> Vec<Code> {
+    proof.reasons.iter().map(|reason| reason.code).collect()
+}
+
+#[test]
+fn a_test_has_the_class_that_it_showed() {
+    let skipped = TestSeen { is_skipped: true, passes: false, ..test("t", Without::Passes) };
+    let broken = TestSeen { passes: false, ..test("t", fails()) };
+    for (seen, faults, class) in [
+        (test("t", fails()), vec![], Class::Proven),
+        (test("t", missing()), vec![fault(Some(0), by("t"), &[])], Class::ProvenByMutant),
+        (test("t", missing()), vec![fault(Some(0), by("other"), &[])], Class::NotTried),
+        (test("t", missing()), vec![fault(None, Noticed::ByNone, &["t"])], Class::DoesNotDiscriminate),
+        (test("t", Without::Passes), vec![fault(None, by("t"), &["t"])], Class::Characterises),
+        (test("t", Without::Passes), vec![fault(None, by("u"), &["t", "u"])], Class::DoesNotDiscriminate),
+        // A fault in some other place says nothing about this test.
+        (test("t", Without::Passes), vec![fault(Some(0), Noticed::ByNone, &[])], Class::NotTried),
+        (test("t", Without::Passes), vec![fault(None, Noticed::DoesNotBuild, &["t"])], Class::NotTried),
+        (skipped, vec![], Class::Skipped),
+        (broken, vec![], Class::Fails),
+    ] {
+        let proof = conclude(Evidence { tests: vec![seen.clone()], faults, ..Evidence::default() });
+        assert_eq!(proof.tests[0].class, class, "{seen:?}");
+        let good = matches!(class, Class::Proven | Class::ProvenByMutant | Class::Characterises | Class::NotTried);
+        assert_eq!(proof.outcome == Outcome::Proven, good, "{seen:?}: {:?}", proof.reasons);
+    }
+}
+
+#[test]
+fn code_that_no_test_notices_refutes_the_range_where_nothing_else_is_tested() {
+    let code = |faults: Vec<Fault>| Evidence { hunks: vec![hunk("a.py"), hunk("b.py")], faults, ..Evidence::default() };
+    let none = conclude(code(vec![fault(Some(0), Noticed::ByNone, &[]), fault(Some(1), Noticed::ByNone, &[])]));
+    assert_eq!((none.outcome, codes(&none)), (Outcome::Refuted, vec![Code::VerifyNoTest, Code::VerifyNoTest]));
+    let half = code(vec![fault(Some(0), by("t"), &[]), fault(Some(1), Noticed::ByNone, &[])]);
+    let told = conclude(half.clone());
+    assert_eq!(told.outcome, Outcome::Proven);
+    assert!(told.not_verified.iter().any(|line| line.contains("b.py:2-4")), "{:?}", told.not_verified);
+    assert_eq!(told.kill_rate(), (1, 2));
+
+    let policy = Policy { every_place: true, ..Policy::default() };
+    let strict = conclude(Evidence { policy: policy.clone(), ..half.clone() });
+    assert_eq!((strict.outcome, codes(&strict)), (Outcome::Refuted, vec![Code::VerifyNoTest]));
+    let exempt = Policy { untested: vec!["b.*".to_owned()], ..policy };
+    assert_eq!(conclude(Evidence { policy: exempt, ..half.clone() }).outcome, Outcome::Proven);
+    let share = Policy { min_kill: 60, ..Policy::default() };
+    let few = conclude(Evidence { policy: share, ..half });
+    assert_eq!((few.outcome, codes(&few)), (Outcome::Refuted, vec![Code::VerifyKillRate]));
+}
+
+#[test]
+fn what_the_judge_refuses_is_refuted_and_what_it_leaves_open_stays_open() {
+    let step = |decision: Decision, code: Code| Judged {
+        phase: JudgedPhase::Green,
+        what: String::new(),
+        decision,
+        reasons: vec![Reason::plain(code)],
+        notes: Vec::new(),
+        experiments: Vec::new(),
+    };
+    let of = |steps: Vec<Judged>| conclude(Evidence { steps, ..Evidence::default() });
+    let refused = || step(Decision::Refused, Code::GreenRegression);
+    let open = || step(Decision::Undecided, Code::GreenSuspicious);
+    assert_eq!(of(vec![step(Decision::Accepted, Code::GreenPasses)]).outcome, Outcome::Proven);
+    assert_eq!(of(vec![open()]).outcome, Outcome::Inconclusive);
+    assert_eq!(of(vec![open(), refused()]).outcome, Outcome::Refuted);
+    let pair = Pair { test: String::new(), code: String::new(), steps: vec![refused()] };
+    assert_eq!(conclude(Evidence { commits: vec![pair], ..Evidence::default() }).outcome, Outcome::Refuted);
+}
+
+#[test]
+fn nothing_is_proven_of_a_range_that_cannot_be_looked_at() {
+    let reason = Reason::new(Code::VerifyRange, "the clone is shallow");
+    let proof = conclude(Evidence { inconclusive: Some(reason), ..Evidence::default() });
+    assert_eq!((proof.outcome, codes(&proof)), (Outcome::Inconclusive, vec![Code::VerifyRange]));
+}
+
+#[test]
+fn an_exemption_is_told_with_its_reason() {
+    let exempt =
+        policy::Exemption { paths: Vec::new(), tests: vec!["*slow*".to_owned()], reason: "runs at night".to_owned() };
+    let seen = TestSeen { is_skipped: true, passes: false, ..test("test_slow_path", Without::Passes) };
+    let policy = Policy { exempt: vec![exempt], ..Policy::default() };
+    let proof = conclude(Evidence { tests: vec![seen], policy, ..Evidence::default() });
+    assert_eq!(proof.outcome, Outcome::Proven);
+    assert_eq!(proof.exempted.first().map(|one| one.reason.as_str()), Some("runs at night"));
+}
+
+#[test]
+fn many_reasons_of_one_kind_are_counted() {
+    let tests = (0..20).map(|at| test(&format!("t{at}"), Without::Passes)).collect();
+    let asked: Vec<String> = (0..20).map(|at| format!("t{at}")).collect();
+    let fault = Fault { hunk: None, what: String::new(), asked, noticed: Noticed::ByNone };
+    let proof = conclude(Evidence { tests, faults: vec![fault], ..Evidence::default() });
+    assert_eq!(proof.reasons.len(), REASONS_MAX + 1);
+    assert_eq!(proof.reasons.last().map(|reason| reason.sentence.as_str()), Some("and 8 more"));
+}
+
+#[test]
+fn a_proof_is_read_as_it_was_written() {
+    let evidence =
+        Evidence { hunks: vec![hunk("a.py")], faults: vec![fault(Some(0), by("t"), &[])], ..Evidence::default() };
+    let proof = conclude(evidence);
+    let text = serde_json::to_string(&proof).unwrap();
+    assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), proof);
+}

@@ -1,0 +1,74 @@
+//! The tests that a range adds or changes, and how each ended with and without its code.
+
+use serde::{Deserialize, Serialize};
+
+use super::TestSeen;
+use crate::experiment::{About, Material, new_tests};
+use crate::judge::reports::red_code;
+use crate::report::{Report, Status, Test};
+use crate::verdict::Code;
+
+/// How a test of the head ends with the code of the base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Without {
+    Fails {
+        code: Code,
+        message: String,
+    },
+    /// What it needs is not there yet, so that it says nothing about what the code does.
+    Missing {
+        message: String,
+    },
+    Passes,
+}
+
+/// The new and changed tests, in the order of the head's report. `between` is what they show with the code of the base; no
+/// such run is needed where the range has no tests.
+pub fn tests_seen(material: &Material<'_>, base: &Report, between: &Report, head: &Report) -> Vec<TestSeen> {
+    let written: Vec<About> = new_tests(material);
+    let passed = |report: &Report, id: &str| report.test(id).is_some_and(|test| test.status == Status::Passed);
+    let mut seen: Vec<TestSeen> = Vec::new();
+    for test in &head.tests {
+        let is_new = base.test(&test.id).is_none();
+        let is_changed = || written.iter().any(|about| about.is(test));
+        let turned = || passed(base, &test.id) && between.test(&test.id).is_some_and(|now| now.status.is_failure());
+        if !is_new && !is_changed() && !turned() || seen.iter().any(|known| known.id == test.id) {
+            continue;
+        }
+        seen.push(TestSeen {
+            id: test.id.clone(),
+            file: test.file.clone().or_else(|| home(&written, test)),
+            line: test.line,
+            is_new,
+            without: without(between, test),
+            passes: test.status == Status::Passed,
+            is_skipped: test.status.is_idle(),
+        });
+    }
+    seen
+}
+
+fn home(written: &[About], test: &Test) -> Option<String> {
+    written.iter().find(|about| about.is(test)).map(|about| about.file.clone())
+}
+
+fn without(between: &Report, test: &Test) -> Without {
+    let first_line = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
+    match between.test(&test.id) {
+        Some(then) if then.status.is_failure() => {
+            let message = first_line(then.message.as_deref().unwrap_or("it fails"));
+            match red_code(then) {
+                Code::RedMissingSymbol => Without::Missing { message },
+                code => Without::Fails { code, message },
+            }
+        }
+        Some(then) if then.status == Status::Passed => Without::Passes,
+        Some(_) | None => {
+            let errors = || between.load_errors.iter().chain(&between.owed);
+            let own = errors().find(|error| error.file.is_some() && error.file == test.file);
+            let message = own.or_else(|| errors().next()).map(|error| first_line(&error.message));
+            Without::Missing { message: message.unwrap_or_else(|| "it cannot be run".to_owned()) }
+        }
+    }
+}
