@@ -25,6 +25,7 @@ mod status;
 mod test;
 mod trust;
 mod undo;
+mod verify;
 mod why;
 
 use std::io::{self, IsTerminal};
@@ -109,6 +110,7 @@ enum Verb {
     Clean(clean::Args),
     RepairNotes(repair_notes::Args),
     Judge(judge::Args),
+    Verify(verify::Args),
     Report(report::Args),
     Brief(brief::Args),
     Context(context::Args),
@@ -192,6 +194,7 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Clean(args) => args.perform(&desk),
         Verb::RepairNotes(args) => args.perform(&desk),
         Verb::Judge(args) => args.perform(&desk),
+        Verb::Verify(args) => args.perform(&desk),
         Verb::Report(args) => args.perform(&desk),
         Verb::Brief(args) => args.perform(&desk),
         Verb::Context(args) => args.perform(&desk),

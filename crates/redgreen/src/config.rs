@@ -22,6 +22,7 @@ use redgreen_core::framework::command::{Command, Format};
 use redgreen_core::model::price::{Price, Prices};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
+use redgreen_core::proof::Policy as Verify;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -54,6 +55,8 @@ pub struct File {
     pub lint: Lint,
     pub plan: Plan,
     pub test: Test,
+    /// What is asked of a range of commits.
+    pub verify: Verify,
     pub agent: AgentChoice,
     pub agents: Agents,
     pub model: Model,
@@ -278,6 +281,12 @@ pub struct Environment {
 pub fn ci_reads_output() -> bool {
     let systems = ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
     systems.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// What a CI system says in a variable about what it was started for.
+#[expect(clippy::disallowed_methods, reason = "this is the door")]
+pub fn ci_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Whether the terminal can only add to its end, as in an editor's shell window.

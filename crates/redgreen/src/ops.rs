@@ -27,6 +27,7 @@ pub mod test;
 pub mod trust;
 pub mod unblock;
 pub mod undo;
+pub mod verify;
 pub mod why;
 
 use std::fs;

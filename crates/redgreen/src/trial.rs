@@ -13,6 +13,7 @@ mod only_there;
 mod packages;
 mod perform;
 mod reading;
+mod search;
 
 use std::path::Path;
 use std::thread::{self, Scope};
@@ -64,6 +65,7 @@ pub use memory::{Memory, Remembered};
 pub use only_there::{explain, only_there};
 pub use redgreen_core::judge::Withheld;
 pub use redgreen_core::withheld::Unseen;
+pub use search::{Range, Searched, search};
 
 /// Where a trial is held.
 #[derive(Clone, Copy, Debug)]
@@ -180,6 +182,11 @@ pub fn as_a_merge(target: &str, charge: &Charge<'_>, tried: &Tried) -> Verdict {
 pub fn remember(ground: Ground<'_>, tree: &str, report: Report) -> Result<Remembered> {
     let surroundings = environment::look(ground, tree, None)?.seen;
     Ok(Remembered { version: 1, report, targets: Vec::new(), surroundings })
+}
+
+/// What stands around the tests of a tree now; `known` is what was seen before.
+pub fn look_around(ground: Ground<'_>, tree: &str, known: Option<&Seen>) -> Result<Seen> {
+    Ok(environment::look(ground, tree, known)?.seen)
 }
 
 /// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.

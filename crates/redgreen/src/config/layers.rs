@@ -39,13 +39,18 @@ pub struct Setting {
 
 /// Every file there is, weakest first.
 pub fn layers(project: &Path, environment: &Environment) -> Result<Vec<Layer>> {
+    layers_of(&|name| text(project, name), environment)
+}
+
+/// The same where the project's files are read in another way, as those of a commit are.
+pub fn layers_of(read: &dyn Fn(&str) -> Result<Option<String>>, environment: &Environment) -> Result<Vec<Layer>> {
     let mut found = Vec::new();
-    if let Some(said) = text(project, properties::FILE)? {
+    if let Some(said) = read(properties::FILE)? {
         found.push(of_properties(&Properties::parse(&said))?);
     }
-    for (name, read) in [(RED_STAGE, red_stage as fn(&mut Reader, &Node) -> Table), (GREEN_STAGE, green_stage)] {
-        if let Some(said) = text(project, name)? {
-            found.push(of_stage(name, &said, read)?);
+    for (name, stage) in [(RED_STAGE, red_stage as fn(&mut Reader, &Node) -> Table), (GREEN_STAGE, green_stage)] {
+        if let Some(said) = read(name)? {
+            found.push(of_stage(name, &said, stage)?);
         }
     }
     if let Some(folder) = &environment.settings
@@ -53,7 +58,7 @@ pub fn layers(project: &Path, environment: &Environment) -> Result<Vec<Layer>> {
     {
         found.push(of_toml(&folder.join(USER_FILE), false, &said)?);
     }
-    if let Some(said) = text(project, FILE)? {
+    if let Some(said) = read(FILE)? {
         found.push(of_toml(Path::new(FILE), true, &said)?);
     }
     Ok(found)

@@ -20,6 +20,46 @@ impl Git {
         text.lines().map(mark).collect::<Option<Vec<_>>>().context(act)
     }
 
+    /// The same with the first line of each commit's message; at most so many, the newest ones.
+    pub fn subjects_since(&self, old: &Oid, new: &Oid, limit: usize) -> Result<Vec<(Mark, String)>> {
+        let range = format!("{old}..{new}");
+        let act = format!("list the commits of {range}");
+        let most = format!("--max-count={limit}");
+        let call = self.call(["log", "--first-parent", "--reverse", &most, "--format=%H %T %s", &range]);
+        let answer = call.run(&act)?;
+        let mark = |line: &str| {
+            let mut fields = line.splitn(3, ' ');
+            let (commit, tree) = (Oid::parse(fields.next()?).ok()?, Oid::parse(fields.next()?).ok()?);
+            Some((Mark { commit, tree }, fields.next().unwrap_or_default().to_owned()))
+        };
+        String::from_utf8_lossy(&answer).lines().map(mark).collect::<Option<Vec<_>>>().context(act)
+    }
+
+    /// Where two histories part; what git says where they have nothing in common.
+    pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Result<Oid, String>> {
+        let act = format!("find where {one} and {other} part");
+        let asked = self.call(["merge-base", one, other]).ask(&act)?;
+        let said = asked.stdout_text();
+        Ok(match said.lines().next().map(Oid::parse) {
+            Some(Ok(base)) if asked.success() => Ok(base),
+            _ => Err(asked.stderr_text().trim().to_owned()),
+        })
+    }
+
+    /// The branch that others are merged into, by the name git knows it by: the remote's own, or the usual ones.
+    pub fn default_branch(&self) -> Result<Option<String>> {
+        let asked =
+            self.call(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).ask("find the default branch")?;
+        let told = asked.success().then(|| asked.stdout_text().trim().to_owned());
+        let usual = ["refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"];
+        for name in told.into_iter().chain(usual.map(str::to_owned)) {
+            if self.resolve(&format!("{name}^{{commit}}"))?.is_some() {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
     pub fn parents(&self, commit: &str) -> Result<Vec<Oid>> {
         let call = self.call(["log", "-1", "--format=%P", "--end-of-options", commit]);
         let answer = call.run(&format!("read the parents of {commit}"))?;

@@ -137,6 +137,25 @@ impl Git {
         Oid::parse(&index().arg("write-tree").line(&act)?).context(act)
     }
 
+    /// The tree with some paths as another tree has them, or without those that the other has not.
+    pub fn with_paths_of(&self, tree: &str, other: &str, paths: &[&str]) -> Result<Oid> {
+        let act = format!("take files of {other} into {tree}");
+        let private = tempfile::tempdir().context("make a temporary folder")?;
+        let index = || self.call_on(&self.root, &private.path().join("index"));
+        index().args(["read-tree", tree]).wall(CHECKOUT_MAX).run(&act)?;
+        let theirs = self.listing(other)?;
+        let mut entries = Vec::new();
+        for path in paths {
+            let entry = match theirs.file(path) {
+                Some(file) => format!("{:o} {}\t{path}\0", file.mode, file.id),
+                None => format!("0 {}\t{path}\0", "0".repeat(tree.len())),
+            };
+            entries.extend_from_slice(entry.as_bytes());
+        }
+        index().args(["update-index", "--add", "-z", "--index-info"]).stdin(entries).run(&act)?;
+        Oid::parse(&index().arg("write-tree").line(&act)?).context(act)
+    }
+
     fn mix(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
         let (ours, theirs) = (self.listing(tree)?, self.listing(other)?);
         let wanted = theirs.root.iter().find(|entry| is_named(entry, name));

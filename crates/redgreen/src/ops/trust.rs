@@ -51,6 +51,26 @@ pub fn check(root: &Path, environment: &Environment) -> Result<()> {
     Err(failure.next("redgreen trust, or once: redgreen --trust …").into())
 }
 
+/// The settings that the project has in a tree, and not in the checkout. Commands among them that nobody agreed to stop
+/// the verb, as those of the checkout do.
+pub fn settings_of(git: &Git, tree: &str, environment: &Environment) -> Result<File> {
+    let read = |name: &str| Ok(git.read_file(tree, name)?.and_then(|bytes| String::from_utf8(bytes).ok()));
+    let layers = layers::layers_of(&read, environment)?;
+    let own: Vec<Layer> = layers.iter().filter(|layer| layer.of_project).cloned().collect();
+    let named: Vec<Command> = commands_of(&layers::merged(&own)?);
+    let here = look(&git.root, environment)?;
+    let is_new = |command: &&Command| !here.commands.contains(command);
+    if !environment.trust && (!here.trusted || named.iter().any(|command| is_new(&command))) {
+        let failure = Failure::usage("the settings of the base name commands that you have not agreed to");
+        let failure = named
+            .iter()
+            .filter(is_new)
+            .fold(failure, |failure, command| failure.evidence(format!("{}: {}", command.key, command.line)));
+        return Err(failure.next("redgreen --trust verify …").into());
+    }
+    layers::merged(&layers)
+}
+
 /// The folder that worktrees go to. One that the project names counts once the user has agreed to it.
 pub fn worktree_root(root: &Path, file: &File, environment: &Environment) -> Result<PathBuf> {
     if !is_open_question(root, environment)? {
@@ -108,15 +128,17 @@ fn of_project(root: &Path, environment: &Environment) -> Result<File> {
 }
 
 fn commands(root: &Path, environment: &Environment) -> Result<Vec<Command>> {
-    let named = of_project(root, environment)?.commands();
-    let mut commands: Vec<Command> =
-        named.into_iter().map(|(key, line)| Command { key: key.to_owned(), line }).collect();
+    let mut commands = commands_of(&of_project(root, environment)?);
     // Where there is no repository, there is no configuration of its own either.
     if let Ok(git) = Git::open(root) {
         let configured = git.configured_commands()?;
         commands.extend(configured.into_iter().map(|(key, line)| Command { key: format!("git config {key}"), line }));
     }
     Ok(commands)
+}
+
+fn commands_of(file: &File) -> Vec<Command> {
+    file.commands().into_iter().map(|(key, line)| Command { key: key.to_owned(), line }).collect()
 }
 
 fn record(root: &Path, environment: &Environment, commands: &[Command]) -> Result<PathBuf> {

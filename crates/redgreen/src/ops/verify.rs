@@ -1,0 +1,385 @@
+//! `redgreen verify`: whether the tests of a range of commits prove its code, whoever wrote it.
+
+mod commits;
+mod range;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use redgreen_core::change::{Change, ChangedPath, Class, Kind};
+use redgreen_core::framework::FRAMEWORKS;
+use redgreen_core::names::Oid;
+use redgreen_core::phase::{JudgedPhase, Phase};
+use redgreen_core::proof::parts::{Take, Taken, tests_of};
+use redgreen_core::proof::range::Asked;
+use redgreen_core::proof::{Evidence, Exempted, Judged, Policy, Proof, Shard, conclude};
+use redgreen_core::report::{Report, Status};
+use redgreen_core::verdict::{Code, Decision, Reason};
+
+use super::trust;
+use crate::config;
+use crate::engine::Project;
+use crate::failure::{self, Failure};
+use crate::git::Git;
+use crate::trial::{self, Charge, Ground, Memory, Range, Tried, Withheld};
+
+pub use range::asked_by_ci;
+
+/// Files that were not looked at and are named; the rest is counted.
+const NAMED_MAX: usize = 20;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// `None` for the branch that is checked out.
+    pub range: Option<Asked>,
+    /// Whether pairs of commits that call themselves RED and GREEN are judged too.
+    pub commits: bool,
+    pub shard: Option<Shard>,
+    /// Where redgreen cannot find out how the tests are run.
+    pub test_command: Option<String>,
+    pub timeout: Option<Duration>,
+}
+
+pub fn exit_code(proof: &Proof) -> failure::Code {
+    use redgreen_core::proof::Outcome;
+    match proof.outcome {
+        Outcome::Proven => failure::Code::Done,
+        Outcome::Refuted => failure::Code::No,
+        Outcome::Inconclusive => failure::Code::Human,
+    }
+}
+
+/// Looks at the range. What keeps it from being looked at is a part of the answer.
+pub fn verify(project: &Project, question: &Question) -> Result<Proof> {
+    let started = Instant::now();
+    let git = &project.git;
+    let mut evidence = Evidence { shard: question.shard, ..Evidence::default() };
+    let ends = match range::resolve(git, question.range.as_ref())? {
+        Ok(ends) => ends,
+        Err(reason) => return Ok(conclude(Evidence { inconclusive: Some(reason), ..evidence })),
+    };
+    (evidence.base, evidence.head) = (ends.base.to_string(), ends.head.to_string());
+    let trees = Trees { base: git.tree_of(&ends.base)?, head: git.tree_of(&ends.head)? };
+    let mut file = trust::settings_of(git, &trees.base, &project.environment)?;
+    if let Some(fault) = file.verify.fault() {
+        return Err(Failure::usage(fault).next(format!("correct {} at the base", config::FILE)).into());
+    }
+    evidence.policy = file.verify.clone();
+    // The changed lines are tried by themselves.
+    file.test.mutants = Some(0);
+    let case = Case { project, question, file: &file, trees };
+    let looked = case.look(&mut evidence, &ends);
+    if let Err(error) = looked {
+        evidence.inconclusive = Some(unable(error)?);
+    }
+    let total = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    evidence.own_ms = total.saturating_sub(evidence.tests_ms);
+    Ok(conclude(evidence))
+}
+
+/// A fault of the surroundings is an answer; any other one is not.
+fn unable(error: anyhow::Error) -> Result<Reason> {
+    match error.downcast_ref::<Failure>() {
+        Some(failure) if failure.code == failure::Code::Environment => {
+            let evidence = failure.evidence.iter().map(String::as_str);
+            let words: Vec<&str> = std::iter::once(failure.what.as_str()).chain(evidence).collect();
+            Ok(Reason::new(Code::VerifyUnable, words.join("; ")))
+        }
+        Some(_) | None => Err(error),
+    }
+}
+
+struct Trees {
+    base: Oid,
+    head: Oid,
+}
+
+struct Case<'a> {
+    project: &'a Project,
+    question: &'a Question,
+    /// The settings of the base.
+    file: &'a config::File,
+    trees: Trees,
+}
+
+/// What the parts of the range showed.
+#[derive(Default)]
+struct Seen {
+    base: Report,
+    between: Report,
+    head: Report,
+}
+
+impl Case<'_> {
+    fn ground(&self) -> Ground<'_> {
+        let project = self.project;
+        Ground {
+            git: &project.git,
+            checkout: &project.git.root,
+            private: None,
+            workshop: &project.workshop,
+            environment: &project.environment,
+            file: self.file,
+            command: self.question.test_command.as_deref(),
+            stop: &project.stop,
+        }
+    }
+
+    fn timeout(&self, phase: JudgedPhase) -> Result<Duration> {
+        let policy = self.file.policy(&self.project.environment)?;
+        let usual = Duration::from_millis(policy.suite_timeout_ms(phase.into()));
+        Ok(self.question.timeout.unwrap_or(usual))
+    }
+
+    fn look(&self, evidence: &mut Evidence, ends: &range::Ends) -> Result<()> {
+        let git = &self.project.git;
+        let (base, head) = (&self.trees.base, &self.trees.head);
+        let change = trial::change(git, Phase::Refactor, base, head, &FRAMEWORKS.iter().collect::<Vec<_>>())?;
+        tell_what_is_left_out(&change, evidence);
+        let taken = parts(git, &change, &evidence.policy, base, head)?;
+        for one in &taken {
+            let is_exempt = |changed: &&ChangedPath| {
+                changed.path == one.path && matches!(changed.class, Class::RunnerConfig | Class::Manifest)
+            };
+            let exemption = evidence.policy.exemption(Some(&one.path), None);
+            if let (Some(_), Some(exemption)) = (change.paths.iter().find(is_exempt), exemption) {
+                let what = format!("{} was changed", one.path);
+                evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() });
+            }
+        }
+        let between = between(git, base, head, &taken, &change)?;
+        let rest = trial::change(git, Phase::Refactor, &between, head, &FRAMEWORKS.iter().collect::<Vec<_>>())?;
+        let is_code = |changed: &ChangedPath| !matches!(changed.class, Class::Documentation | Class::TestList);
+        let (has_tests, has_code) = (between != *base, rest.paths.iter().any(is_code));
+        if !has_tests && !has_code {
+            return Ok(());
+        }
+        let mut seen = Seen { base: self.base_report(evidence)?, ..Seen::default() };
+        let is_first = self.question.shard.is_none_or(Shard::is_first);
+        if is_first {
+            self.judge_parts(evidence, &mut seen, &between, (has_tests, has_code))?;
+        } else {
+            seen.head = trial::measure(self.ground(), head, self.timeout(JudgedPhase::Green)?)?.report;
+            evidence.tests_ms += seen.head.wall_ms;
+        }
+        evidence.ran = seen.head.command.clone();
+        let is_open = evidence.steps.iter().all(|step| step.decision != Decision::Refused);
+        if is_open && !seen.head.tests.is_empty() {
+            self.search(evidence, &seen, &between)?;
+        }
+        let gone = seen.base.tests.iter().filter(|test| test.status == Status::Passed && !seen.head.tests.is_empty());
+        let gone = gone.filter(|test| seen.head.test(&test.id).is_none());
+        evidence.removed = gone.map(|test| test.id.clone()).collect();
+        if self.question.commits {
+            commits::judge_pairs(self, evidence, ends)?;
+        }
+        Ok(())
+    }
+
+    /// What the tests of the base show: remembered of the same surroundings, or seen now. Tests that the policy exempts are
+    /// left out.
+    fn base_report(&self, evidence: &mut Evidence) -> Result<Report> {
+        let memory = Memory::new(&self.project.workshop, &self.file.test)?;
+        let tree = &self.trees.base;
+        let known = memory.recall(tree)?;
+        let around = trial::look_around(self.ground(), tree, known.as_ref().map(|known| &known.surroundings))?;
+        let remembered = match known.filter(|known| known.surroundings == around) {
+            Some(known) => known,
+            None => {
+                let measured = trial::measure(self.ground(), tree, self.timeout(JudgedPhase::Green)?)?;
+                evidence.tests_ms += measured.report.wall_ms;
+                memory.keep(tree, &measured)?;
+                measured
+            }
+        };
+        let mut report = remembered.report;
+        report.tests.retain(|test| evidence.policy.exemption(test.file.as_deref(), Some(&test.id)).is_none());
+        Ok(report)
+    }
+
+    /// Has the judge decide on the way from the base to the tree between, and from there to the head.
+    fn judge_parts(
+        &self,
+        evidence: &mut Evidence,
+        seen: &mut Seen,
+        between: &Oid,
+        (has_tests, has_code): (bool, bool),
+    ) -> Result<()> {
+        let (base, head) = (&self.trees.base, &self.trees.head);
+        let base_report = seen.base.clone();
+        if !has_tests {
+            let tried = self.hold(JudgedPhase::Refactor, base, head, &base_report, None, evidence)?;
+            seen.head = tried.shown.clone();
+            evidence.steps.push(judged(JudgedPhase::Refactor, "the code, with the tests as they were", tried));
+            return Ok(());
+        }
+        let red = self.red(base, between, &base_report, evidence)?;
+        seen.between = red.shown.clone();
+        if red.verdict.decision == Decision::Accepted {
+            let (report, targets) = (red.report.clone(), red.verdict.targets.clone());
+            evidence.steps.push(judged(JudgedPhase::Red, "the tests, with the code as it was", red));
+            let green = self.hold(JudgedPhase::Green, between, head, &report, Some(targets), evidence)?;
+            seen.head = green.shown.clone();
+            evidence.steps.push(judged(JudgedPhase::Green, "the code that makes them pass", green));
+            return Ok(());
+        }
+        if !is_nothing_red(&red) {
+            evidence.steps.push(judged(JudgedPhase::Red, "the tests, with the code as it was", red));
+            return Ok(());
+        }
+        // No test fails without the change: the tests say what was so before, and the code is to keep it.
+        let report = red.shown.clone();
+        let tests = self.hold(JudgedPhase::Refactor, base, between, &base_report, None, evidence)?;
+        evidence.steps.push(judged(JudgedPhase::Refactor, "the tests, with the code as it was", tests));
+        seen.head = report.clone();
+        if has_code {
+            let code = self.hold(JudgedPhase::Refactor, between, head, &report, None, evidence)?;
+            seen.head = code.shown.clone();
+            evidence.steps.push(judged(JudgedPhase::Refactor, "the code, with the tests of the range", code));
+        }
+        Ok(())
+    }
+
+    /// The tests of the range on the code of the base. Nobody ever had that tree, so tests that fail in it because a helper
+    /// of theirs is a new one are among those that the change makes pass.
+    fn red(&self, base: &str, between: &str, report: &Report, evidence: &mut Evidence) -> Result<Tried> {
+        let red = self.hold(JudgedPhase::Red, base, between, report, None, evidence)?;
+        let of_others = |reason: &Reason| reason.code == Code::RedOthersFail;
+        if red.verdict.decision != Decision::Refused || !red.verdict.reasons.iter().all(of_others) {
+            return Ok(red);
+        }
+        let mut known = report.clone();
+        let fails = |id: &str| red.shown.test(id).is_some_and(|test| test.status.is_failure());
+        known.tests.retain(|test| !fails(&test.id));
+        self.hold(JudgedPhase::Red, base, between, &known, None, evidence)
+    }
+
+    fn hold(
+        &self,
+        phase: JudgedPhase,
+        base: &str,
+        head: &str,
+        before: &Report,
+        targets: Option<Vec<String>>,
+        evidence: &mut Evidence,
+    ) -> Result<Tried> {
+        let charge = Charge {
+            phase,
+            base,
+            head,
+            earlier: None,
+            before: Some(before.clone()),
+            targets,
+            surroundings: None,
+            brief: "",
+            withheld: Withheld::default(),
+            timeout: self.timeout(phase)?,
+            explain: false,
+        };
+        let tried = trial::hold(self.ground(), &charge)?;
+        evidence.tests_ms += u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX);
+        evidence.fence.clone_from(&tried.fence);
+        Ok(tried)
+    }
+
+    /// Puts the changed places back as they were, and faults into them.
+    fn search(&self, evidence: &mut Evidence, seen: &Seen, between: &Oid) -> Result<()> {
+        let range = Range {
+            base: &self.trees.base,
+            between,
+            head: &self.trees.head,
+            base_report: &seen.base,
+            between_report: &seen.between,
+            head_report: &seen.head,
+            limit: evidence.policy.faults,
+            shard: self.question.shard,
+            timeout: self.timeout(JudgedPhase::Green)?,
+        };
+        let found = trial::search(self.ground(), range)?;
+        evidence.tests_ms += u64::try_from(found.running.as_millis()).unwrap_or(u64::MAX);
+        (evidence.tests, evidence.hunks, evidence.faults) = (found.tests, found.hunks, found.faults);
+        if found.more {
+            let most = redgreen_core::proof::faults::HUNKS_MAX;
+            evidence
+                .not_verified
+                .push(format!("more than {most} places of the code changed; the first ones were tried"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether all that RED says is that no test fails.
+fn is_nothing_red(tried: &Tried) -> bool {
+    let none = |reason: &Reason| matches!(reason.code, Code::RedPasses | Code::RedNoTests | Code::RedSkipped);
+    tried.verdict.decision == Decision::Refused && tried.verdict.reasons.iter().all(none)
+}
+
+fn judged(phase: JudgedPhase, what: &str, tried: Tried) -> Judged {
+    let verdict = tried.verdict;
+    let (reasons, notes, experiments) = (verdict.reasons, verdict.notes, verdict.experiments);
+    Judged { phase, what: what.to_owned(), decision: verdict.decision, reasons, notes, experiments }
+}
+
+/// The tests of the range.
+fn parts(git: &Git, change: &Change, policy: &Policy, base: &str, head: &str) -> Result<Vec<Taken>> {
+    let read = |tree: &str, path: &str| String::from_utf8(git.read_file(tree, path).ok()??).ok();
+    Ok(tests_of(change, policy, &|path| read(base, path), &|path| read(head, path)))
+}
+
+/// The base with the tests of the head; submodules as the head has them, for nobody looks into them.
+fn between(git: &Git, base: &Oid, head: &str, taken: &[Taken], change: &Change) -> Result<Oid> {
+    let submodules = change.paths.iter().filter(|changed| changed.class == Class::Submodule);
+    let whole = taken.iter().filter(|one| one.take == Take::AsInHead).map(|one| one.path.as_str());
+    let whole: Vec<&str> = whole.chain(submodules.map(|changed| changed.path.as_str())).collect();
+    let mut tree = if whole.is_empty() { base.clone() } else { git.with_paths_of(base, head, &whole)? };
+    let texts: Vec<(&Path, &str)> = taken
+        .iter()
+        .filter_map(|one| match &one.take {
+            Take::Text(text) => Some((Path::new(&one.path), text.as_str())),
+            Take::AsInHead => None,
+        })
+        .collect();
+    if !texts.is_empty() {
+        tree = git.with_files(&tree, &texts)?;
+    }
+    Ok(tree)
+}
+
+/// Names what no test can say anything about.
+fn tell_what_is_left_out(change: &Change, evidence: &mut Evidence) {
+    let mut left: Vec<String> = Vec::new();
+    for changed in &change.paths {
+        let path = &changed.path;
+        match changed.class {
+            Class::Documentation => left.push(format!("{path}: documentation")),
+            Class::Manifest => left.push(format!("{path}: what is installed was not compared")),
+            Class::Submodule => {
+                let what = format!("{path} is a repository of its own, and was not looked into");
+                match evidence.policy.exemption(Some(path), None) {
+                    Some(exemption) => evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() }),
+                    None => {
+                        let reason = Reason::new(Code::ChangeSubmodule, what).place(Some(path), None);
+                        evidence.inconclusive.get_or_insert(reason);
+                    }
+                }
+            }
+            Class::Implementation | Class::Mixed | Class::Stub if changed.kind == Kind::Deleted => {
+                left.push(format!("{path}: deleted; only the tests that are left speak of it"));
+            }
+            Class::Implementation
+            | Class::Mixed
+            | Class::Stub
+            | Class::Test
+            | Class::MoreTests
+            | Class::Snapshot
+            | Class::RunnerConfig
+            | Class::TestList => {}
+        }
+    }
+    let more = left.len().saturating_sub(NAMED_MAX);
+    left.truncate(NAMED_MAX);
+    left.extend((more > 0).then(|| format!("{more} more files of documentation and dependencies")));
+    evidence.not_verified.extend(left);
+}

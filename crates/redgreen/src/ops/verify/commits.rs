@@ -1,0 +1,66 @@
+//! Pairs of commits that call themselves RED and GREEN, judged one after the other. What they call themselves is a hint
+//! and no evidence: a pair whose first commit is no RED is left to the proof of the whole range.
+
+use anyhow::Result;
+use redgreen_core::event::Mark;
+use redgreen_core::phase::JudgedPhase;
+use redgreen_core::proof::{Evidence, Pair};
+use redgreen_core::verdict::Decision;
+
+use super::range::Ends;
+use super::{Case, judged};
+
+/// Commits that are read, and pairs that are judged.
+const COMMITS_MAX: usize = 500;
+const PAIRS_MAX: usize = 10;
+
+pub(super) fn judge_pairs(case: &Case<'_>, evidence: &mut Evidence, ends: &Ends) -> Result<()> {
+    let git = &case.project.git;
+    let commits = git.subjects_since(&ends.base, &ends.head, COMMITS_MAX)?;
+    let before = std::iter::once(Mark { commit: ends.base.clone(), tree: case.trees.base.clone() });
+    let before: Vec<Mark> = before.chain(commits.iter().map(|(mark, _)| mark.clone())).collect();
+    let mut pairs = Vec::new();
+    for (at, pair) in commits.windows(2).enumerate() {
+        let [(test, says), (code, answers)] = pair else { continue };
+        if is_called(says, &["test"]) && is_called(answers, &["feat", "fix"]) {
+            pairs.extend(before.get(at).map(|before| (before.clone(), test.clone(), code.clone())));
+        }
+    }
+    // A range of these two alone is what was judged already.
+    let more = pairs.len().saturating_sub(PAIRS_MAX);
+    if more > 0 {
+        evidence.not_verified.push(format!("{more} more pairs of commits that call themselves RED and GREEN"));
+    }
+    for (at, (before, test, code)) in pairs.into_iter().take(PAIRS_MAX).enumerate() {
+        if case.question.shard.is_none_or(|shard| shard.has(at)) {
+            judge_pair(case, evidence, &before, &test, &code)?;
+        }
+    }
+    Ok(())
+}
+
+/// `feat: …`, `feat(area): …`, `feat!: …`.
+fn is_called(subject: &str, words: &[&str]) -> bool {
+    let head = subject.split_once(':').map_or("", |(head, _)| head);
+    let word = head.split(['(', '!']).next().unwrap_or_default();
+    words.contains(&word)
+}
+
+fn judge_pair(case: &Case<'_>, evidence: &mut Evidence, before: &Mark, test: &Mark, code: &Mark) -> Result<()> {
+    let known = crate::trial::measure(case.ground(), &before.tree, case.timeout(JudgedPhase::Red)?)?.report;
+    evidence.tests_ms += known.wall_ms;
+    let red = case.hold(JudgedPhase::Red, &before.tree, &test.tree, &known, None, evidence)?;
+    if red.verdict.decision != Decision::Accepted {
+        let why = red.verdict.first().map_or(String::new(), |reason| format!(": {}", reason.sentence));
+        evidence.not_verified.push(format!("{} is no RED{why}", test.commit));
+        return Ok(());
+    }
+    let (report, targets) = (red.report.clone(), red.verdict.targets.clone());
+    let green = case.hold(JudgedPhase::Green, &test.tree, &code.tree, &report, Some(targets), evidence)?;
+    let steps = vec![
+        judged(JudgedPhase::Red, "the tests of the first commit", red),
+        judged(JudgedPhase::Green, "the code of the second commit", green),
+    ];
+    evidence.commits.push(Pair { test: test.commit.to_string(), code: code.commit.to_string(), steps });
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! From what is asked to two commits that are here.
+
+use std::fs;
+
+use anyhow::Result;
+use redgreen_core::names::Oid;
+use redgreen_core::proof::range::{Asked, of_ci};
+use redgreen_core::verdict::{Code, Reason};
+
+use crate::config;
+use crate::git::Git;
+
+/// What a CI system tells about its event, at most.
+const EVENT_BYTES_MAX: u64 = 16 << 20;
+/// What to do in a clone without its history.
+const SHALLOW: &str = "this clone has a part of the history only: `git fetch --unshallow` (GitHub Actions: \
+                       `fetch-depth: 0` for actions/checkout; GitLab: `GIT_DEPTH: 0`)";
+
+/// The two ends of a range.
+#[derive(Clone, Debug)]
+pub(super) struct Ends {
+    pub(super) base: Oid,
+    pub(super) head: Oid,
+}
+
+/// The range that the CI system was started for; `None` outside of one, or where it does not say.
+pub fn asked_by_ci() -> Option<Asked> {
+    let event = config::ci_variable("GITHUB_EVENT_PATH").and_then(|path| {
+        let is_small = fs::metadata(&path).is_ok_and(|facts| facts.is_file() && facts.len() <= EVENT_BYTES_MAX);
+        fs::read_to_string(path).ok().filter(|_| is_small)
+    });
+    of_ci(&config::ci_variable, event.as_deref())
+}
+
+/// The commits, or why there are none.
+pub(super) fn resolve(git: &Git, asked: Option<&Asked>) -> Result<Result<Ends, Reason>> {
+    let commit = |name: &str| -> Result<Result<Oid, Reason>> {
+        let found = git.resolve(&format!("{name}^{{commit}}"))?;
+        Ok(found.ok_or_else(|| absent(git, &format!("{name} is no commit of this repository"))))
+    };
+    let (base, head) = match asked {
+        Some(Asked::Range { base, head }) => (commit(base)?, commit(head)?),
+        Some(Asked::MergeOf(name)) => {
+            let merge = match commit(name)? {
+                Ok(merge) => merge,
+                Err(reason) => return Ok(Err(reason)),
+            };
+            match git.parents(&merge)?.as_slice() {
+                [base, head] => (commit(base)?, commit(head)?),
+                _ => return Ok(Err(absent(git, &format!("{name} is no merge of two commits")))),
+            }
+        }
+        Some(Asked::Branch(name)) => (target(git)?, commit(name)?),
+        None => (target(git)?, commit("HEAD")?),
+    };
+    let (base, head) = match (base, head) {
+        (Ok(base), Ok(head)) => (base, head),
+        (Err(reason), _) | (_, Err(reason)) => return Ok(Err(reason)),
+    };
+    let base = match git.merge_base(&base, &head)? {
+        Ok(base) => base,
+        Err(said) => {
+            let said = if said.is_empty() { "git finds no merge base".to_owned() } else { said };
+            return Ok(Err(absent(git, &format!("{base} and {head} have no commit in common: {said}"))));
+        }
+    };
+    if base == head {
+        let sentence = format!("the range is empty: {head} holds nothing that the base does not hold");
+        return Ok(Err(Reason::new(Code::VerifyRange, sentence)));
+    }
+    Ok(Ok(Ends { base, head }))
+}
+
+/// The branch that the work will be merged into.
+fn target(git: &Git) -> Result<Result<Oid, Reason>> {
+    let Some(name) = git.default_branch()? else {
+        let sentence = "no branch is known that this one would be merged into; name a range such as main..HEAD";
+        return Ok(Err(absent(git, sentence)));
+    };
+    let found = git.resolve(&format!("{name}^{{commit}}"))?;
+    Ok(found.ok_or_else(|| absent(git, &format!("{name} is no commit of this repository"))))
+}
+
+fn absent(git: &Git, what: &str) -> Reason {
+    let sentence = if git.is_shallow() { format!("{what}; {SHALLOW}") } else { what.to_owned() };
+    Reason::new(Code::VerifyRange, sentence)
+}

@@ -1,0 +1,180 @@
+//! Faults are put into the changed places of a range, one at a time, and it is seen which tests notice. Nothing is ruled
+//! on here.
+
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use redgreen_core::change::Change;
+use redgreen_core::experiment::{Experiment, Material, Observation};
+use redgreen_core::phase::{JudgedPhase, Phase};
+use redgreen_core::proof::faults::{self, Fault, Hunk, ROUNDS, Round, Search};
+use redgreen_core::proof::{Noticed, Shard, TestSeen, tests_seen};
+use redgreen_core::report::Report;
+
+use super::ahead::Ahead;
+use super::court::Court;
+use super::perform::Conditions;
+use super::reading::Reading;
+use super::{Charge, Ground, change};
+
+/// For faults: this long, or a share of what all tests take.
+const WALL_MIN: Duration = Duration::from_secs(3);
+const WALL_SHARE: u32 = 2;
+
+/// A range, and what its trees showed.
+#[derive(Clone, Copy, Debug)]
+pub struct Range<'a> {
+    /// Trees: the base, the base with the tests of the head, the head.
+    pub base: &'a str,
+    pub between: &'a str,
+    pub head: &'a str,
+    pub base_report: &'a Report,
+    pub between_report: &'a Report,
+    pub head_report: &'a Report,
+    /// Faults, at most.
+    pub limit: usize,
+    pub shard: Option<Shard>,
+    pub timeout: Duration,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Searched {
+    pub tests: Vec<TestSeen>,
+    pub hunks: Vec<Hunk>,
+    pub faults: Vec<Fault>,
+    /// There are more changed places than are looked at.
+    pub more: bool,
+    /// What the tests took.
+    pub running: Duration,
+}
+
+pub fn search(ground: Ground<'_>, range: Range<'_>) -> Result<Searched> {
+    let charge = |base, head| Charge {
+        phase: JudgedPhase::Green,
+        base,
+        head,
+        earlier: None,
+        before: None,
+        targets: None,
+        surroundings: None,
+        brief: "",
+        withheld: super::Withheld::default(),
+        timeout: range.timeout,
+        explain: false,
+    };
+    let (whole, code) = (charge(range.base, range.head), charge(range.between, range.head));
+    let mut court = Court::open(ground, range.between, range.head, None, range.timeout)?;
+    let searched = thread::scope(|scope| court.search(scope, range, &whole, &code));
+    let running = court.running;
+    court.close()?;
+    Ok(Searched { running, ..searched? })
+}
+
+impl<'a> Court<'a> {
+    fn search<'scope, 'env>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        range: Range<'_>,
+        whole: &Charge<'_>,
+        code: &'env Charge<'env>,
+    ) -> Result<Searched>
+    where
+        'a: 'env,
+    {
+        let frameworks: Vec<_> = self.suite.frameworks().collect();
+        let git = self.ground.git;
+        let changes = |phase: Phase, charge: &Charge<'_>| change(git, phase, charge.base, charge.head, &frameworks);
+        let (all, changed) = (changes(Phase::Refactor, whole)?, changes(Phase::Refactor, code)?);
+        let tests = {
+            let reading = Reading::of(git, whole)?;
+            let material = material(&reading, &all, range.head_report);
+            tests_seen(&material, range.base_report, range.between_report, range.head_report)
+        };
+        let reading = Reading::of(git, code)?;
+        let material = material(&reading, &changed, range.head_report);
+        let (hunks, more) = faults::hunks(&material);
+        let mut files: Vec<String> = tests.iter().filter_map(|test| test.file.clone()).collect();
+        files.sort_unstable();
+        files.dedup();
+        let mut conditions = Conditions {
+            charge: code,
+            frozen: change::frozen(Phase::Refactor, code.base, &changed),
+            timeout: range.timeout,
+            usual: Duration::ZERO,
+        };
+        conditions.expect(range.head_report);
+        let helpers = Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part());
+        let search = Search { material: &material, hunks: &hunks, tests: &tests, files: &files, limit: range.limit };
+        let end = Instant::now() + WALL_MIN.max(conditions.usual / WALL_SHARE);
+        let mut found: Vec<Fault> = Vec::new();
+        for round in ROUNDS {
+            let is_own = |fault: &Fault| match (range.shard, fault.hunk) {
+                (None, _) => true,
+                (Some(shard), Some(hunk)) => shard.has(hunk),
+                (Some(shard), None) => shard.is_first(),
+            };
+            let planned = faults::plan(round, &search, &found).into_iter().filter(|(fault, _)| is_own(fault));
+            let (planned, experiments): (Vec<Fault>, Vec<Experiment>) = planned.unzip();
+            let until = match round {
+                Round::Reverted | Round::Mutants => Some(end),
+                // Whether any test notices the change decides; one run in any case.
+                Round::AllTests if is_tested(&found) => Some(Instant::now()),
+                Round::AllTests => Some(end),
+                Round::Nothing => None,
+            };
+            for (at, mut fault) in planned.into_iter().enumerate() {
+                let rest = experiments.get(at..).unwrap_or_default();
+                fault.weigh(&self.next_of(&helpers, &conditions, rest, until.filter(|_| at > 0))?, range.head_report);
+                // Put to all tests, it is the same fault as before.
+                let known = found.iter_mut().find(|known| known.what == fault.what && known.hunk.is_some());
+                match known.filter(|_| round == Round::AllTests) {
+                    Some(known) => known.noticed = fault.noticed,
+                    None => found.push(fault),
+                }
+            }
+        }
+        drop(helpers);
+        Ok(Searched { tests, hunks, faults: found, more, running: Duration::ZERO })
+    }
+
+    /// What the first of the experiments shows; helpers make the others meanwhile. Nothing once the time is over.
+    fn next_of(
+        &mut self,
+        helpers: &Ahead,
+        conditions: &Conditions<'_>,
+        experiments: &[Experiment],
+        until: Option<Instant>,
+    ) -> Result<Observation> {
+        let Some((now, later)) = experiments.split_first() else { return Ok(Observation::Nothing) };
+        let is_late = until.is_some_and(|end| Instant::now() > end);
+        helpers.expect(if is_late { Vec::new() } else { later.to_vec() });
+        let waited = Instant::now();
+        let made = helpers.take(now);
+        self.running += waited.elapsed();
+        match made {
+            Some(made) => made,
+            None if is_late => Ok(Observation::Nothing),
+            None => self.perform(conditions, now),
+        }
+    }
+}
+
+fn is_tested(faults: &[Fault]) -> bool {
+    faults.iter().any(|fault| fault.hunk.is_some() && matches!(fault.noticed, Noticed::By(_)))
+}
+
+fn material<'m>(reading: &'m Reading<'_>, change: &'m Change, after: &'m Report) -> Material<'m> {
+    Material {
+        phase: JudgedPhase::Green,
+        change,
+        after,
+        targets: &[],
+        paths: &reading.paths,
+        packages: &reading.packages,
+        brief: "",
+        before: &*reading.before,
+        now: &*reading.now,
+    }
+}
