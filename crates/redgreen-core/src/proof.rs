@@ -158,7 +158,7 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// A test fails when the change is taken back, or a fault is put there.
+    /// A test fails when the change is taken back, or when a fault is put there.
     Tested,
     /// No test notices.
     NoTest,
@@ -274,7 +274,7 @@ pub fn conclude(evidence: Evidence) -> Proof {
     open.extend(of(Decision::Undecided).flat_map(|step| step.reasons.clone()));
     if evidence.inconclusive.is_none() {
         against.extend(classes(&evidence.policy, &tests, &mut exempted));
-        against.extend(untested(&evidence.policy, &tests, &code));
+        against.extend(untested(&evidence.policy, &code));
         against.extend(kills(&evidence));
     }
     let mut not_verified = evidence.not_verified.clone();
@@ -385,19 +385,14 @@ fn classes(policy: &Policy, tests: &[TestProof], exempted: &mut Vec<Exempted>) -
     reasons
 }
 
-/// Changed code that no test notices: any of it where the policy asks for every place, else all of it.
-fn untested(policy: &Policy, tests: &[TestProof], code: &[HunkProof]) -> Vec<Reason> {
-    let missing: Vec<&HunkProof> = code.iter().filter(|hunk| hunk.standing == Standing::NoTest).collect();
-    let is_tested = code.iter().any(|hunk| hunk.standing == Standing::Tested)
-        || tests.iter().any(|test| test.class <= Class::ProvenByMutant);
-    if is_tested && !policy.every_place {
-        return Vec::new();
-    }
-    let tell = |hunk: &&HunkProof| {
-        let sentence = format!("no test notices when {} is as it was", place(hunk));
+/// Changed code that no test notices, where the policy asks for tests of every place.
+fn untested(policy: &Policy, code: &[HunkProof]) -> Vec<Reason> {
+    let missing = code.iter().filter(|hunk| policy.every_place && hunk.standing == Standing::NoTest);
+    let tell = |hunk: &HunkProof| {
+        let sentence = format!("no test notices a fault in {}", place(hunk));
         Reason::new(Code::VerifyNoTest, sentence).place(Some(&hunk.file), Some(hunk.first))
     };
-    missing.iter().map(tell).collect()
+    missing.map(tell).collect()
 }
 
 fn place(hunk: &HunkProof) -> String {

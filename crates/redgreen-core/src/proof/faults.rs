@@ -11,7 +11,7 @@ use crate::change::{ChangedPath, Class, Kind};
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, do_nothing};
 use crate::framework::invoke::Selection;
 use crate::report::{Outcome, Report, Status};
-use crate::syntax::{self, Language, SOURCE_BYTES_MAX};
+use crate::syntax::{self, Item, ItemKind, Language, SOURCE_BYTES_MAX};
 
 /// Changes with fewer equal lines between them are one place.
 const APART_MIN: usize = 3;
@@ -72,6 +72,8 @@ impl Fault {
     /// Takes down what an experiment with the fault showed, knowing what the head's own run did.
     pub fn weigh(&mut self, observation: &Observation, head: &Report) {
         let Some(report) = observation.report() else { return };
+        // A process that ended early had no time for the others.
+        self.asked.retain(|id| report.test(id).is_some_and(|test| !test.status.is_idle()));
         let passed = |id: &str| head.test(id).is_some_and(|test| test.status == Status::Passed);
         let failing = report.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
         let by: Vec<String> = failing.map(|test| test.id.clone()).take(NOTICED_MAX).collect();
@@ -101,6 +103,8 @@ pub struct Search<'a> {
     pub tests: &'a [TestSeen],
     /// The files that hold these tests.
     pub files: &'a [String],
+    /// Whether some test asks for the change; where it only keeps what was, nobody notices when it is taken back.
+    pub is_asked_for: bool,
     /// Faults in all, at most.
     pub limit: usize,
 }
@@ -187,6 +191,7 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Fault]) -> Vec<(Fault, 
         |at: usize| !so_far.iter().any(|fault| fault.hunk == Some(at) && matches!(fault.noticed, Noticed::By(_)));
     let mut planned: Vec<(Fault, Experiment)> = Vec::new();
     match round {
+        Round::Reverted if !search.is_asked_for => {}
         Round::Reverted => {
             for (at, hunk) in search.hunks.iter().enumerate().take(room) {
                 planned.extend(as_before(search, at, hunk, &selection));
@@ -226,8 +231,15 @@ fn as_before(search: &Search<'_>, at: usize, hunk: &Hunk, selection: &Selection)
 fn mutants(search: &Search<'_>, at: usize, hunk: &Hunk, selection: &Selection) -> Vec<(Fault, Experiment)> {
     let Some((_, new)) = texts(search.material, &hunk.file) else { return Vec::new() };
     let language = Language::of_path(&hunk.file);
-    let lines = [hunk.first..=hunk.last];
-    let mutants = syntax::mutants(language, &hunk.file, &new, &lines, MUTANTS_OF_HUNK);
+    let mut mutants = syntax::mutants(language, &hunk.file, &new, &[hunk.first..=hunk.last], MUTANTS_OF_HUNK);
+    if mutants.is_empty() {
+        // What these lines do is seen in the function that they are a part of.
+        let items = syntax::items(language, &hunk.file, &new);
+        let holds = |item: &&Item| item.lines.0 <= hunk.last && hunk.first <= item.lines.1 && !item.in_tests;
+        let around = items.iter().filter(holds).filter(|item| item.kind == ItemKind::Function).map(|item| item.lines);
+        let lines: Vec<_> = around.map(|(first, last)| first..=last).collect();
+        mutants = syntax::mutants(language, &hunk.file, &new, &lines, MUTANTS_OF_HUNK);
+    }
     let of = |mutant: &syntax::Mutant| {
         let what = format!("{}:{}: {}", hunk.file, mutant.line, mutant.description);
         Some(fault(at, what, (hunk.file.clone(), mutant.apply(&new)?), selection))

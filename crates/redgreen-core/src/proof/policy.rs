@@ -13,7 +13,7 @@ pub struct Policy {
     pub require: Vec<Class>,
     /// Paths that need no test; `*` stands for anything.
     pub untested: Vec<String>,
-    /// Whether every changed place has to be tested; otherwise one of them has to be.
+    /// Whether every changed place has to be tested; otherwise those that are not are told.
     pub every_place: bool,
     /// Of all faults, the share that tests have to notice, in percent.
     pub min_kill: u8,

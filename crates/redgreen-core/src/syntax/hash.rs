@@ -140,7 +140,7 @@ pub(super) fn bound_names<'t>(tree: &'t Tree<'_>) -> HashSet<&'t str> {
 
 fn is_comment(node: Node<'_>) -> bool {
     let comments = row(node.tree().language).comments;
-    node.is(comments) || node.parent().is_some_and(|parent| parent.is(comments))
+    node.is(comments) || node.ancestors().take(2).any(|above| above.is(comments))
 }
 
 fn is_docstring(node: Node<'_>) -> bool {

@@ -1,6 +1,6 @@
 //! Question 2, continued: the candidate's code with the frozen tests, for files that hold both.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::call::call;
@@ -12,6 +12,8 @@ use super::tree::{Node, Tree};
 
 struct Block {
     key: String,
+    /// How many with the same key stand before it: several parts of a file may have one name.
+    nth: usize,
     span: Range<usize>,
     place: At,
 }
@@ -73,22 +75,21 @@ fn lay(kept: &[Block], frozen: &str, new: &Tree<'_>, path: &str, homeless: Homel
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut tail = String::new();
     for block in &present {
-        let replacement = kept.iter().find(|kept| kept.key == block.key);
+        let replacement = kept.iter().find(|kept| kept.is(block));
         let text = replacement.and_then(|kept| frozen.get(kept.span.clone())).unwrap_or_default();
         // A new example in the documentation belongs to the code it documents.
         if replacement.is_some() || block.place != At::Documentation {
             edits.push((block.span.clone(), text.to_owned()));
         }
     }
-    let known: HashSet<&str> = present.iter().map(|block| block.key.as_str()).collect();
-    for block in kept.iter().filter(|block| !known.contains(block.key.as_str())) {
+    for block in kept.iter().filter(|block| !present.iter().any(|known| known.is(block))) {
         let text = frozen.get(block.span.clone())?;
         match (block.place, homeless) {
             (At::File, _) => tail.push_str(&format!("\n{text}\n")),
             (At::Item, Homeless::Refuse) => return None,
             (At::Item, Homeless::LeaveOut) => {}
-            (At::Documentation, Homeless::Refuse) => edits.push(documentation(new, path, &block.key, text)?),
-            (At::Documentation, Homeless::LeaveOut) => edits.extend(documentation(new, path, &block.key, text)),
+            (At::Documentation, Homeless::Refuse) => edits.push(documentation(new, path, block, text)?),
+            (At::Documentation, Homeless::LeaveOut) => edits.extend(documentation(new, path, block, text)),
         }
     }
     let mut result = apply(new.source, edits)?;
@@ -97,8 +98,8 @@ fn lay(kept: &[Block], frozen: &str, new: &Tree<'_>, path: &str, homeless: Homel
 }
 
 /// Where the documentation of an item goes: over what it has, or before it.
-fn documentation(tree: &Tree<'_>, path: &str, key: &str, text: &str) -> Option<(Range<usize>, String)> {
-    let name = key.strip_prefix("doc ")?;
+fn documentation(tree: &Tree<'_>, path: &str, block: &Block, text: &str) -> Option<(Range<usize>, String)> {
+    let name = block.key.strip_prefix("doc ").filter(|_| block.nth == 0)?;
     let owner = declared(tree, path).into_iter().find(|one| one.item.name == name)?;
     let first = owner.whole.first().map_or(owner.node, |first| *first);
     let old: Vec<Node<'_>> = first.before().take_while(|before| before.text().starts_with("///")).collect();
@@ -139,18 +140,31 @@ fn blocks(tree: &Tree<'_>, path: &str) -> Vec<Block> {
                 Some(name) => format!("{} {name}", node.kind()),
                 None => format!("{} {}", node.kind(), first_line(node)),
             };
-            blocks.push(Block { key, span, place });
+            blocks.push(Block { key, nth: 0, span, place });
         }
     }
     for test in doc_tests(tree) {
         let covered = blocks.iter().any(|block| block.span.contains(&test.span.start));
         let owner = test.owner.and_then(name);
         if !covered && let Some(owner) = owner {
-            blocks.push(Block { key: format!("doc {owner}"), span: test.span.clone(), place: At::Documentation });
+            let (key, span) = (format!("doc {owner}"), test.span.clone());
+            blocks.push(Block { key, nth: 0, span, place: At::Documentation });
         }
     }
     blocks.dedup_by(|one, other| one.key == other.key && one.span == other.span);
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for block in &mut blocks {
+        let count = known.entry(block.key.clone()).or_default();
+        block.nth = *count;
+        *count += 1;
+    }
     blocks
+}
+
+impl Block {
+    fn is(&self, other: &Self) -> bool {
+        self.key == other.key && self.nth == other.nth
+    }
 }
 
 /// The block of test code that starts with this node, its attributes included.

@@ -21,7 +21,7 @@ use super::trust;
 use crate::config;
 use crate::engine::Project;
 use crate::failure::{self, Failure};
-use crate::git::Git;
+use crate::git::{Changed, Git};
 use crate::trial::{self, Charge, Ground, Memory, Range, Tried, Withheld};
 
 pub use range::asked_by_ci;
@@ -61,7 +61,7 @@ pub fn verify(project: &Project, question: &Question) -> Result<Proof> {
         Err(reason) => return Ok(conclude(Evidence { inconclusive: Some(reason), ..evidence })),
     };
     (evidence.base, evidence.head) = (ends.base.to_string(), ends.head.to_string());
-    let trees = Trees { base: git.tree_of(&ends.base)?, head: git.tree_of(&ends.head)? };
+    let trees = trees(git, &ends)?;
     let mut file = trust::settings_of(git, &trees.base, &project.environment)?;
     if let Some(fault) = file.verify.fault() {
         return Err(Failure::usage(fault).next(format!("correct {} at the base", config::FILE)).into());
@@ -91,9 +91,21 @@ fn unable(error: anyhow::Error) -> Result<Reason> {
     }
 }
 
+/// What is compared.
 struct Trees {
     base: Oid,
+    /// With the submodules of the base: nobody looks into them, and a room has none.
     head: Oid,
+    submodules: Vec<String>,
+}
+
+fn trees(git: &Git, ends: &range::Ends) -> Result<Trees> {
+    let (base, head) = (git.tree_of(&ends.base)?, git.tree_of(&ends.head)?);
+    let changed = git.diff(&base, &head)?;
+    let submodules: Vec<String> = changed.into_iter().filter(Changed::is_submodule).map(|one| one.path).collect();
+    let names: Vec<&str> = submodules.iter().map(String::as_str).collect();
+    let head = if names.is_empty() { head } else { git.with_paths_of(&head, &base, &names)? };
+    Ok(Trees { base, head, submodules })
 }
 
 struct Case<'a> {
@@ -138,6 +150,7 @@ impl Case<'_> {
         let (base, head) = (&self.trees.base, &self.trees.head);
         let change = trial::change(git, Phase::Refactor, base, head, &FRAMEWORKS.iter().collect::<Vec<_>>())?;
         tell_what_is_left_out(&change, evidence);
+        tell_submodules(&self.trees.submodules, evidence);
         let taken = parts(git, &change, &evidence.policy, base, head)?;
         for one in &taken {
             let is_exempt = |changed: &&ChangedPath| {
@@ -149,7 +162,7 @@ impl Case<'_> {
                 evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() });
             }
         }
-        let between = between(git, base, head, &taken, &change)?;
+        let between = between(git, base, head, &taken)?;
         let rest = trial::change(git, Phase::Refactor, &between, head, &FRAMEWORKS.iter().collect::<Vec<_>>())?;
         let is_code = |changed: &ChangedPath| !matches!(changed.class, Class::Documentation | Class::TestList);
         let (has_tests, has_code) = (between != *base, rest.paths.iter().any(is_code));
@@ -293,6 +306,7 @@ impl Case<'_> {
             base_report: &seen.base,
             between_report: &seen.between,
             head_report: &seen.head,
+            is_asked_for: evidence.steps.iter().any(|step| step.phase == JudgedPhase::Green),
             limit: evidence.policy.faults,
             shard: self.question.shard,
             timeout: self.timeout(JudgedPhase::Green)?,
@@ -328,11 +342,10 @@ fn parts(git: &Git, change: &Change, policy: &Policy, base: &str, head: &str) ->
     Ok(tests_of(change, policy, &|path| read(base, path), &|path| read(head, path)))
 }
 
-/// The base with the tests of the head; submodules as the head has them, for nobody looks into them.
-fn between(git: &Git, base: &Oid, head: &str, taken: &[Taken], change: &Change) -> Result<Oid> {
-    let submodules = change.paths.iter().filter(|changed| changed.class == Class::Submodule);
+/// The base with the tests of the head.
+fn between(git: &Git, base: &Oid, head: &str, taken: &[Taken]) -> Result<Oid> {
     let whole = taken.iter().filter(|one| one.take == Take::AsInHead).map(|one| one.path.as_str());
-    let whole: Vec<&str> = whole.chain(submodules.map(|changed| changed.path.as_str())).collect();
+    let whole: Vec<&str> = whole.collect();
     let mut tree = if whole.is_empty() { base.clone() } else { git.with_paths_of(base, head, &whole)? };
     let texts: Vec<(&Path, &str)> = taken
         .iter()
@@ -347,6 +360,20 @@ fn between(git: &Git, base: &Oid, head: &str, taken: &[Taken], change: &Change) 
     Ok(tree)
 }
 
+/// Nothing is known of a range that brings another version of a repository of its own, unless the policy says so.
+fn tell_submodules(submodules: &[String], evidence: &mut Evidence) {
+    for path in submodules {
+        let what = format!("{path} is a repository of its own, and was not looked into");
+        match evidence.policy.exemption(Some(path), None) {
+            Some(exemption) => evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() }),
+            None => {
+                let reason = Reason::new(Code::ChangeSubmodule, what).place(Some(path), None);
+                evidence.inconclusive.get_or_insert(reason);
+            }
+        }
+    }
+}
+
 /// Names what no test can say anything about.
 fn tell_what_is_left_out(change: &Change, evidence: &mut Evidence) {
     let mut left: Vec<String> = Vec::new();
@@ -355,16 +382,6 @@ fn tell_what_is_left_out(change: &Change, evidence: &mut Evidence) {
         match changed.class {
             Class::Documentation => left.push(format!("{path}: documentation")),
             Class::Manifest => left.push(format!("{path}: what is installed was not compared")),
-            Class::Submodule => {
-                let what = format!("{path} is a repository of its own, and was not looked into");
-                match evidence.policy.exemption(Some(path), None) {
-                    Some(exemption) => evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() }),
-                    None => {
-                        let reason = Reason::new(Code::ChangeSubmodule, what).place(Some(path), None);
-                        evidence.inconclusive.get_or_insert(reason);
-                    }
-                }
-            }
             Class::Implementation | Class::Mixed | Class::Stub if changed.kind == Kind::Deleted => {
                 left.push(format!("{path}: deleted; only the tests that are left speak of it"));
             }
@@ -375,6 +392,7 @@ fn tell_what_is_left_out(change: &Change, evidence: &mut Evidence) {
             | Class::MoreTests
             | Class::Snapshot
             | Class::RunnerConfig
+            | Class::Submodule
             | Class::TestList => {}
         }
     }

@@ -32,6 +32,8 @@ pub struct Range<'a> {
     pub base_report: &'a Report,
     pub between_report: &'a Report,
     pub head_report: &'a Report,
+    /// Whether some test fails without the change.
+    pub is_asked_for: bool,
     /// Faults, at most.
     pub limit: usize,
     pub shard: Option<Shard>,
@@ -106,7 +108,8 @@ impl<'a> Court<'a> {
         };
         conditions.expect(range.head_report);
         let helpers = Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part());
-        let search = Search { material: &material, hunks: &hunks, tests: &tests, files: &files, limit: range.limit };
+        let Range { is_asked_for, limit, .. } = range;
+        let search = Search { material: &material, hunks: &hunks, tests: &tests, files: &files, is_asked_for, limit };
         let end = Instant::now() + WALL_MIN.max(conditions.usual / WALL_SHARE);
         let mut found: Vec<Fault> = Vec::new();
         for round in ROUNDS {

@@ -46,6 +46,7 @@ mod test;
 mod undo;
 mod unruly;
 mod verbs;
+mod verify;
 mod withheld;
 mod workspaces;
 

@@ -1,0 +1,389 @@
+//! `redgreen verify` on ranges of every shape that people and forges make: what is proven, what is refuted, and what cannot
+//! be found out.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Said, Story};
+
+const OLD: &str = "def double(n):\n    return 2 * n\n";
+const OLD_TEST: &str = "from old import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n";
+const CODE: &str = "def to_roman(n):\n    out = \"\"\n    for value, sign in [(10, \"X\"), (9, \"IX\"), (5, \"V\"), \
+                    (4, \"IV\"), (1, \"I\")]:\n        while n >= value:\n            out += sign\n            \
+                    n -= value\n    return out\n";
+const TEST: &str = "from roman import to_roman\n\n\ndef test_one():\n    assert to_roman(1) == \"I\"\n\n\n\
+                    def test_nine():\n    assert to_roman(9) == \"IX\"\n";
+
+/// A project with a function and its test on `main`, and the branch `topic` checked out.
+fn project() -> Story {
+    let story = Story::new();
+    story.file("old.py", OLD).file("tests/test_old.py", OLD_TEST).file("conftest.py", "").commit("base");
+    story.git("checkout -q -b topic");
+    story
+}
+
+/// The same with a function and its tests, in one commit.
+fn feature() -> Story {
+    let story = project();
+    story.file("roman.py", CODE).file("tests/test_roman.py", TEST).commit("roman numerals");
+    story
+}
+
+#[track_caller]
+fn verify(story: &Story, line: &str) -> (Said, Value) {
+    let said = story.redgreen(&format!("verify {line} --json"));
+    let json = said.json();
+    let exit = match json["outcome"].as_str() {
+        Some("proven") => 0,
+        Some("refuted") => 1,
+        _ => 3,
+    };
+    (said.exits(exit), json)
+}
+
+fn codes(json: &Value) -> Vec<String> {
+    let reasons = json["reasons"].as_array().unwrap();
+    reasons.iter().map(|reason| reason["code"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The classes of the tests, by the last part of their names.
+fn classes(json: &Value) -> Vec<String> {
+    let tests = json["tests"].as_array().unwrap().iter();
+    let name = |test: &Value| test["id"].as_str().unwrap().rsplit("::").next().unwrap_or_default().to_owned();
+    tests.map(|test| format!("{} {}", name(test), test["class"].as_str().unwrap())).collect()
+}
+
+#[track_caller]
+fn proven(story: &Story, line: &str) -> Value {
+    let (_, json) = verify(story, line);
+    assert_eq!(json["outcome"], "proven", "{json:#}");
+    json
+}
+
+#[track_caller]
+fn refuted(story: &Story, line: &str, code: &str) -> Value {
+    let (_, json) = verify(story, line);
+    assert_eq!(json["outcome"], "refuted", "{json:#}");
+    assert!(codes(&json).iter().any(|known| known == code), "wanted {code}: {json:#}");
+    json
+}
+
+#[track_caller]
+fn inconclusive(story: &Story, line: &str, words: &str) -> Value {
+    let (_, json) = verify(story, line);
+    assert_eq!(json["outcome"], "inconclusive", "{json:#}");
+    let told = json["reasons"].to_string();
+    assert!(told.contains(words), "wanted {words:?}: {told}");
+    json
+}
+
+#[test]
+fn test_and_code_in_one_commit_are_proven() {
+    let story = feature();
+    let before = story.belongings();
+    let json = proven(&story, "main..topic");
+    assert_eq!(classes(&json), ["test_one proven-by-mutant", "test_nine proven-by-mutant"]);
+    assert_eq!(json["code"][0]["standing"], "tested");
+    assert_eq!(before, story.belongings(), "nothing of the user's is touched");
+    // The branch that is checked out, against the one that it goes into.
+    proven(&story, "");
+    story.redgreen("verify").exits(0).says("not verified");
+}
+
+#[test]
+fn a_change_of_behaviour_is_proven_by_the_test_that_fails_without_it() {
+    let story = project();
+    let test = OLD_TEST.replace("== 4", "== 4\n    assert double(\"a\") == \"aa\"\n    assert double(None) is None");
+    story.file("old.py", "def double(n):\n    return None if n is None else 2 * n\n").file("tests/test_old.py", &test);
+    story.commit("doubles nothing");
+    let json = proven(&story, "main..topic");
+    assert_eq!(classes(&json), ["test_doubles proven"]);
+}
+
+#[test]
+fn a_squash_a_rebase_and_separate_commits_of_the_same_work_are_proven() {
+    let story = project();
+    story.file("tests/test_roman.py", TEST).commit("the tests of it");
+    story.file("roman.py", CODE).commit("the code of it");
+    proven(&story, "main..topic");
+    story.git("checkout -q main");
+    story.file("README.md", "words\n").commit("main goes on");
+    story.git("checkout -q topic");
+    // The base is where the branch left, whatever the target has got since.
+    let json = proven(&story, "main..topic");
+    assert!(!json["notVerified"].to_string().contains("README"), "{json:#}");
+    story.git("rebase -q main");
+    proven(&story, "main..topic");
+    story.git("checkout -q -b squashed main");
+    story.git("merge -q --squash topic");
+    story.commit("squashed");
+    proven(&story, "main..squashed");
+}
+
+#[test]
+fn a_merge_of_main_is_no_part_of_the_range_and_what_somebody_hides_in_it_is() {
+    let story = feature();
+    story.git("checkout -q main");
+    story.file("other.py", "def half(n):\n    return n / 2\n").commit("main goes on");
+    story.git("checkout -q topic");
+    story.git("merge -q --no-edit main");
+    let json = proven(&story, "main..topic");
+    assert_eq!(json["code"].as_array().unwrap().len(), 1, "{json:#}");
+    // An evil merge: it takes a test away that neither side touched.
+    story.git("checkout -q main");
+    story.file("third.py", "def third(n):\n    return n / 3\n").commit("main goes on again");
+    story.git("checkout -q topic");
+    story.git("merge -q --no-commit --no-ff main");
+    fs::remove_file(story.root.join("tests/test_old.py")).unwrap();
+    story.commit("merge");
+    refuted(&story, "main..topic", "green.tests_vanished");
+}
+
+#[test]
+fn tests_alone_are_proven_when_they_notice_something() {
+    let story = project();
+    let test = "from old import double\n\n\ndef test_zero():\n    assert double(0) == 0\n    assert double(3) == 6\n";
+    story.file("tests/test_more.py", test).commit("more tests");
+    let json = proven(&story, "main..topic");
+    assert_eq!(classes(&json), ["test_zero characterises"]);
+    let empty = "from old import double\n\n\ndef test_it():\n    double(2)\n    assert True\n";
+    story.file("tests/test_empty.py", empty).commit("a test that asks for nothing");
+    let json = refuted(&story, "main..topic", "verify.does_not_discriminate");
+    assert!(classes(&json).contains(&"test_it does-not-discriminate".to_owned()), "{json:#}");
+}
+
+#[test]
+fn code_alone_is_kept_as_the_tests_know_it_or_has_no_test() {
+    let story = project();
+    story.file("old.py", "def double(n):\n    return n + n\n").commit("another way");
+    let json = proven(&story, "main..topic");
+    assert_eq!(json["code"][0]["standing"], "tested");
+    story.file("old.py", &format!("{OLD}\n\ndef triple(n):\n    return 3 * n\n")).commit("a feature without a test");
+    let (_, json) = verify(&story, "main..topic");
+    assert_eq!(json["outcome"], "refuted", "{json:#}");
+}
+
+#[test]
+fn a_regression_a_weaker_test_and_a_skipped_one_are_refuted() {
+    let story = feature();
+    story.file("old.py", "def double(n):\n    return 3 * n\n").commit("breaks the old one");
+    refuted(&story, "main..topic", "green.regression");
+    story.file("old.py", OLD);
+    story.file("tests/test_old.py", &OLD_TEST.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test"));
+    story.commit("skips the old one");
+    let (_, json) = verify(&story, "main..topic");
+    assert_eq!(json["outcome"], "refuted", "{json:#}");
+    story.git("checkout -q -B weaker main");
+    story.file("tests/test_old.py", &OLD_TEST.replace("== 4", "is not None")).commit("asks for less");
+    let (_, json) = verify(&story, "main..weaker");
+    assert_eq!(json["outcome"], "refuted", "{json:#}");
+}
+
+#[test]
+fn documentation_a_lock_file_and_an_empty_range() {
+    let story = project();
+    story.file("README.md", "# It\n").file("docs/guide.md", "words\n").commit("words");
+    let json = proven(&story, "main..topic");
+    assert!(json["notVerified"].to_string().contains("docs/guide.md"), "{json:#}");
+    story.file("poetry.lock", "content-hash = \"1\"\n").commit("a lock");
+    let json = proven(&story, "main..topic");
+    assert!(json["notVerified"].to_string().contains("poetry.lock"), "{json:#}");
+    inconclusive(&story, "topic..topic", "the range is empty");
+    story.file("old.py", &OLD.replace("    return", "    \"\"\"Twice as much.\"\"\"\n    return")).commit("says what");
+    let json = proven(&story, "main..topic");
+    assert_eq!(json["code"].as_array().unwrap().len(), 0, "{json:#}");
+}
+
+#[test]
+fn a_rename_and_a_moved_test_change_nothing() {
+    let story = project();
+    story.git("mv old.py twice.py");
+    story.git("mv tests/test_old.py tests/test_twice.py");
+    story.file("tests/test_twice.py", &OLD_TEST.replace("from old", "from twice"));
+    story.file("old.py", "from twice import double\n\n__all__ = [\"double\"]\n");
+    story.commit("another name");
+    let (_, json) = verify(&story, "main..topic");
+    assert_eq!(json["outcome"], "proven", "{json:#}");
+}
+
+#[test]
+fn a_revert_of_a_feature_is_told_as_the_tests_that_go() {
+    let story = feature();
+    story.git("checkout -q main");
+    story.git("merge -q --no-edit topic");
+    story.git("checkout -q -b revert");
+    story.git("revert --no-edit HEAD");
+    // Tests that passed are gone; whoever wants that says so in the policy of the base.
+    refuted(&story, "main..revert", "red.tests_vanished");
+    story.git("checkout -q main");
+    let policy = "backoff = 0.0\n\n[[verify.exempt]]\npaths = [\"tests/test_roman.py\", \"roman.py\"]\nreason = \"the feature goes\"\n";
+    story.file("redgreen.toml", policy).commit("the policy");
+    story.git("checkout -q revert");
+    story.git("rebase -q main");
+    let (_, json) = verify(&story, "main..revert");
+    assert!(!codes(&json).iter().any(|code| code == "red.tests_vanished"), "{json:#}");
+}
+
+#[test]
+fn a_submodule_is_not_looked_into() {
+    let story = feature();
+    let own = story.git("rev-parse HEAD");
+    story.git(&format!("update-index --add --cacheinfo 160000,{own},vendor/lib"));
+    story.git("commit -q -m bump");
+    inconclusive(&story, "main..topic", "vendor/lib is a repository of its own");
+}
+
+#[test]
+fn generated_and_binary_files_are_beside_the_point() {
+    let story = feature();
+    fs::write(story.root.join("logo.png"), [0x89, b'P', b'N', b'G', 0, 1, 2, 255]).unwrap();
+    story.file("tests/data/table.csv", "1,I\n").commit("more files");
+    proven(&story, "main..topic");
+}
+
+#[test]
+fn a_baseline_that_is_red_and_a_test_that_wavers_are_nobodys_fault() {
+    let story = Story::new();
+    let red = "def test_broken_before():\n    assert 1 == 2\n";
+    let wavers = "import os\n\n\ndef test_wavers():\n    path = os.path.join(os.environ[\"TMPDIR\"], \"once\")\n    \
+                  there = os.path.exists(path)\n    open(path, \"w\").close()\n    if there:\n        os.remove(path)\n    \
+                  assert True\n";
+    story.file("old.py", OLD).file("tests/test_old.py", OLD_TEST).file("conftest.py", "");
+    story.file("tests/test_red.py", red).file("tests/test_wavers.py", wavers).commit("base");
+    story.git("checkout -q -b topic");
+    story.file("roman.py", CODE).file("tests/test_roman.py", TEST).commit("roman numerals");
+    let json = proven(&story, "main..topic");
+    assert_eq!(classes(&json).len(), 2, "{json:#}");
+}
+
+#[test]
+fn a_shallow_clone_says_how_to_get_the_rest() {
+    let story = feature();
+    let shallow = story.place("shallow").display().to_string();
+    story.git(&format!(
+        "clone -q --depth 1 --branch topic file://{} {shallow}",
+        story.root.display().to_string().replace(' ', "%20")
+    ));
+    let said = story.redgreen("-C @shallow verify HEAD~1..HEAD --json").exits(3);
+    let told = said.json()["reasons"].to_string();
+    assert!(told.contains("fetch --unshallow") && told.contains("fetch-depth: 0"), "{told}");
+}
+
+#[test]
+fn histories_without_a_common_commit_and_names_that_are_none() {
+    let story = feature();
+    story.git("checkout -q --orphan alone");
+    story.commit("alone");
+    inconclusive(&story, "main..alone", "no commit in common");
+    inconclusive(&story, "nowhere..alone", "nowhere is no commit of this repository");
+    for line in ["a..b..c", "--shard 3/2", "--pr main..topic", "--commits sometimes"] {
+        story.redgreen(&format!("verify {line}")).exits(2);
+    }
+}
+
+#[test]
+fn a_detached_head_a_forks_branch_and_a_base_that_was_forced() {
+    let story = feature();
+    story.git("checkout -q --detach topic");
+    proven(&story, "main..HEAD");
+    let fork = story.place("fork").display().to_string();
+    let here = story.root.display().to_string().replace(' ', "%20");
+    story.git(&format!("clone -q file://{here} {fork}"));
+    story.redgreen("-C @fork verify origin/main..origin/topic --json").exits(0);
+    // The target was forced to another history with the same start.
+    story.git("checkout -q -B main main~1");
+    story.file("old.py", OLD).file("tests/test_old.py", OLD_TEST).file("conftest.py", "\n").commit("base, again");
+    let (_, json) = verify(&story, "main..topic");
+    assert_eq!(json["outcome"], "proven", "{json:#}");
+}
+
+#[test]
+fn ci_says_which_commits_it_is_about() {
+    let story = feature();
+    let (base, head) = (story.git("rev-parse main"), story.git("rev-parse topic"));
+    // GitHub checks a merge of both out.
+    story.git("checkout -q --detach main");
+    story.git("merge -q --no-ff --no-edit topic");
+    let json = proven(&story, "--pr");
+    assert_eq!((json["evidence"]["base"].as_str(), json["evidence"]["head"].as_str()), (Some(&*base), Some(&*head)));
+    let group = format!(r#"{{"merge_group":{{"base_sha":"{base}","head_sha":"{head}"}}}}"#);
+    story.script("event.json", &group);
+    let event = story.place("event.json").display().to_string();
+    let story = story.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_NAME", "merge_group");
+    let story = story.env("GITHUB_EVENT_PATH", &event);
+    let said = story.redgreen("verify --json").exits(0);
+    assert_eq!(said.json()["evidence"]["head"].as_str(), Some(&*head));
+    story.git("checkout -q topic");
+    inconclusive(&story, "--pr", "is no merge of two commits");
+}
+
+#[test]
+fn the_policy_is_that_of_the_base() {
+    let story = project();
+    story.git("checkout -q main");
+    story.file("redgreen.toml", "backoff = 0.0\n\n[verify]\nevery-place = true\n").commit("a strict policy");
+    story.git("checkout -q -B topic main");
+    let code = format!("{CODE}\n\ndef is_roman(text):\n    return set(text) <= set(\"XVI\")\n");
+    story
+        .file("roman.py", &CODE.replace("10, \"X\"", "10, \"Y\""))
+        .file("tests/test_roman.py", TEST)
+        .commit("step one");
+    story.file("roman.py", &code).file("other.py", "def half(n):\n    return n / 2\n").commit("no test for half");
+    refuted(&story, "main..topic", "verify.no_test");
+    // Loosened in the range itself, it is as it was; and the change is seen.
+    let loose = "backoff = 0.0\n\n[verify]\nuntested = [\"*\"]\n\n[test]\ncommand = \"true\"\n";
+    story.file("redgreen.toml", loose).commit("a loose policy");
+    let json = refuted(&story, "main..topic", "green.config_changed");
+    assert_eq!(json["evidence"]["policy"]["every-place"], true);
+    story.git("checkout -q main");
+    story.file("redgreen.toml", "[verify]\nmin-kill = 200\n").commit("a wrong policy");
+    story.git("checkout -q -B topic main");
+    story.file("roman.py", CODE).file("tests/test_roman.py", TEST).commit("work");
+    story.redgreen("verify main..topic").exits(2).says("min-kill");
+}
+
+#[test]
+fn names_beyond_ascii_and_many_commits() {
+    let story = project();
+    story.file("größe.py", "def größe(n):\n    return n + 1\n");
+    story.file("tests/test_größe.py", "from größe import größe\n\n\ndef test_größe():\n    assert größe(1) == 2\n");
+    story.commit("Größe");
+    for number in 0..40 {
+        story.file("notes.txt", &format!("{number}\n")).commit("a note");
+    }
+    let (_, json) = verify(&story, "main..topic");
+    assert_eq!(json["outcome"], "proven", "{json:#}");
+}
+
+#[test]
+fn pairs_of_commits_are_judged_as_red_and_green() {
+    let story = project();
+    story.file("tests/test_roman.py", TEST).commit("test: roman numerals");
+    // The range as a whole shows no trace of what GREEN did to the test.
+    let lazy = TEST.replace("\"IX\"", "\"IIIIIIIII\"");
+    story.file("roman.py", "def to_roman(n):\n    return n * \"I\"\n").file("tests/test_roman.py", &lazy);
+    story.commit("feat: roman numerals");
+    let json = refuted(&story, "main..topic", "green.tests_changed");
+    assert_eq!(json["evidence"]["commits"].as_array().unwrap().len(), 1, "{json:#}");
+    proven(&story, "main..topic --commits never");
+}
+
+#[test]
+fn parts_made_on_several_machines_are_one_proof() {
+    let story = feature();
+    let whole = proven(&story, "main..topic");
+    for part in ["1/2", "2/2"] {
+        let said = story.redgreen(&format!("verify main..topic --shard {part} --json"));
+        story.script(&format!("part-{}.json", &part[..1]), said.stdout.lines().last().unwrap());
+    }
+    let merged = story.redgreen("verify --merge @part-2.json @part-1.json --json").exits(0).json();
+    assert_eq!(
+        (&merged["outcome"], &merged["code"][0]["standing"]),
+        (&whole["outcome"], &whole["code"][0]["standing"])
+    );
+    assert_eq!(classes(&merged), classes(&whole));
+    story.redgreen("verify --merge @part-2.json").exits(2).says("1 of 2 parts");
+    story.script("rubbish.json", "{");
+    story.redgreen("verify --merge @rubbish.json").exits(2);
+}
