@@ -13,6 +13,7 @@ pub mod parts;
 pub mod policy;
 pub mod range;
 mod tests_seen;
+pub mod view;
 
 use serde::{Deserialize, Serialize};
 

@@ -23,6 +23,15 @@ impl Fnv {
     }
 }
 
+/// Words, in their order.
+pub(crate) fn of_words(words: &[&str]) -> u64 {
+    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+    for word in words {
+        hash.add(word.as_bytes());
+    }
+    hash.0
+}
+
 /// The tokens of the nodes, without comments and layout.
 pub(super) fn exact<'t>(nodes: impl IntoIterator<Item = Node<'t>>) -> u64 {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
