@@ -81,6 +81,7 @@ fn range(proof: &Proof) -> Option<String> {
 /// `file:line`, as far as it is known.
 fn place_of(file: Option<&str>, number: Option<u32>) -> Option<String> {
     let file = name(file?);
+    let number = number.filter(|number| *number > 0);
     Some(number.map_or_else(|| file.clone(), |number| format!("{file}:{number}")))
 }
 

@@ -20,7 +20,7 @@ pub fn html(proof: &Proof) -> String {
     let word = word(proof.outcome);
     let range = range(proof).unwrap_or_default();
     let evidence = &proof.evidence;
-    let meta = [range.clone(), sentence(&evidence.ran), sentence(&evidence.fence)];
+    let meta = [sentence(&evidence.ran), sentence(&evidence.fence)];
     let meta: Vec<&str> = meta.iter().map(String::as_str).filter(|fact| !fact.is_empty()).collect();
     let mut body = format!(
         "<header>\n<h1><span class=\"pill {}\">{} {word}</span> {}</h1>\n<p class=\"lead\">{}</p>\n\
@@ -77,6 +77,7 @@ fn tiles(proof: &Proof) -> String {
         (tested.to_string(), "of them tested".to_owned()),
         (faults, "faults noticed".to_owned()),
         (took, "spent in tests".to_owned()),
+        (proof.not_verified.len().to_string(), "not verified".to_owned()),
     ];
     let tile = |(value, name): &(String, String)| {
         format!("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", escaped(value), escaped(name))
