@@ -60,7 +60,7 @@ pub fn html(proof: &Proof) -> String {
     let unverified: Vec<String> = proof.not_verified.iter().map(|line| sentence(line)).collect();
     let unverified = if unverified.is_empty() { format!("<p>{}</p>\n", nothing_left_out()) } else { list(&unverified) };
     body.push_str(&section("Not verified", &unverified));
-    page::page(&format!("{word}: {range}"), &body)
+    page::page(format!("{word} {range}").trim_end(), &body)
 }
 
 fn tiles(proof: &Proof) -> String {

@@ -32,13 +32,13 @@ pub fn junit(proof: &Proof) -> String {
         ("code", proof.code.iter().take(CASES_MAX).map(|hunk| of_hunk(proof, hunk)).collect()),
     ];
     let properties = properties(proof);
-    let totals = totals(suites.iter().flat_map(|(_, cases)| cases));
+    let totals = totals(&suites.iter().flat_map(|(_, cases)| cases).collect::<Vec<_>>());
     let suites: String = suites
         .iter()
         .filter(|(_, cases)| !cases.is_empty())
         .map(|(name, cases)| {
             let inside: String = cases.iter().map(case).collect();
-            let totals = self::totals(cases.iter());
+            let totals = self::totals(&cases.iter().collect::<Vec<_>>());
             format!("<testsuite name=\"redgreen verify: {name}\" {totals}>\n{properties}{inside}</testsuite>\n")
         })
         .collect();
@@ -72,6 +72,9 @@ fn whole(proof: &Proof) -> Case {
     let unverified = proof.not_verified.iter().take(CASES_MAX).map(|line| format!("  {}\n", sentence(line)));
     let unverified: String = unverified.collect();
     let unverified = if unverified.is_empty() { format!("  {}\n", super::nothing_left_out()) } else { unverified };
+    let more = proof.tests.len().saturating_sub(CASES_MAX) + proof.code.len().saturating_sub(CASES_MAX);
+    let more =
+        if more > 0 { format!("{more} more tests and places have no case of their own\n") } else { String::new() };
     let message = format!("{}\n{reasons}", proof.sentence());
     let end = match proof.outcome {
         Outcome::Proven => End::Passed,
@@ -83,7 +86,7 @@ fn whole(proof: &Proof) -> Case {
         name: "the tests prove the change".to_owned(),
         place: None,
         end,
-        output: format!("{}\nnot verified\n{unverified}", proof.sentence()),
+        output: format!("{}\n{more}not verified\n{unverified}", proof.sentence()),
     }
 }
 
@@ -91,10 +94,9 @@ fn of_test(proof: &Proof, test: &TestProof) -> Case {
     let why = sentence(&test.why);
     let end = match test.class {
         class if is_held(proof, test) => End::Failure { kind: class.as_str(), message: why.clone() },
-        Class::Skipped | Class::NotTried => End::Skipped(why.clone()),
-        Class::Proven | Class::ProvenByMutant | Class::Characterises | Class::DoesNotDiscriminate | Class::Fails => {
-            End::Passed
-        }
+        // What the policy lets pass without a proof is no success.
+        Class::Skipped | Class::NotTried | Class::DoesNotDiscriminate | Class::Fails => End::Skipped(why.clone()),
+        Class::Proven | Class::ProvenByMutant | Class::Characterises => End::Passed,
     };
     Case {
         class: name(test.file.as_deref().unwrap_or("tests")),
@@ -132,8 +134,8 @@ fn of_hunk(proof: &Proof, hunk: &HunkProof) -> Case {
     }
 }
 
-fn totals<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> String {
-    let number = |wanted: fn(&End) -> bool| cases.clone().filter(|case| wanted(&case.end)).count();
+fn totals(cases: &[&Case]) -> String {
+    let number = |wanted: fn(&End) -> bool| cases.iter().filter(|case| wanted(&case.end)).count();
     format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
         number(|_| true),

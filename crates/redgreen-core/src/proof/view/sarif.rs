@@ -29,10 +29,19 @@ pub fn sarif(proof: &Proof) -> String {
         })
         .collect();
     let (mut results, mut notifications) = (Vec::new(), Vec::new());
-    for finding in findings(proof).iter().take(RESULTS_MAX) {
+    let findings = findings(proof);
+    for finding in findings.iter().take(RESULTS_MAX) {
         match anchor(proof, finding) {
             Some(place) => results.push(result(finding, &place)),
             None => notifications.push(notification(level(finding.level), &message(finding))),
+        }
+    }
+    for (number, max, what) in [
+        (findings.len(), RESULTS_MAX, "findings"),
+        (proof.not_verified.len(), NOTIFICATIONS_MAX, "lines of what was not verified"),
+    ] {
+        if number > max {
+            notifications.push(notification("note", &format!("{} more {what} are left out here", number - max)));
         }
     }
     let unverified = proof.not_verified.iter().take(NOTIFICATIONS_MAX);

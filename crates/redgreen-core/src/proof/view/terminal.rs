@@ -5,6 +5,7 @@ use super::{
     place_of_hunk, range, sentence, step, tests_counted, time, told, word,
 };
 use crate::proof::{TestProof, count};
+use crate::text::without_commands;
 use crate::verdict::Reason;
 
 /// Of one class, of one standing and of other lists.
@@ -43,7 +44,8 @@ pub fn text(proof: &Proof) -> String {
     if proof.not_verified.is_empty() {
         text.push_str(&format!("  {}\n", nothing_left_out()));
     }
-    text
+    // A name at the beginning of a line, indented or not, is read as a command by some CI systems.
+    without_commands(&text).into_owned()
 }
 
 /// Each reason with its place; the next step stands once, below the last of its code.
