@@ -193,7 +193,10 @@ not verified
     assert!(shown.contains("next: take the skip away, or exempt the test in the policy\n"), "{shown}");
     let shown = text(&inconclusive());
     assert!(shown.contains("why  verify.range: the clone is shallow"), "{shown}");
-    assert!(shown.ends_with("not verified\n  nothing was left out\n"), "{shown}");
+    assert!(
+        shown.ends_with("not verified\n  the rest of the range: the clone is shallow: git fetch --unshallow\n"),
+        "{shown}"
+    );
     assert_eq!(
         text(&empty()),
         "proven: no test and no code changed: nothing broke\nnot verified\n  nothing was left out\n"
