@@ -28,6 +28,7 @@ pub mod model;
 pub mod names;
 pub mod note;
 pub mod orders;
+pub mod page;
 pub mod phase;
 pub mod policy;
 pub mod prompt;

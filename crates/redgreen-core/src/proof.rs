@@ -13,6 +13,7 @@ pub mod parts;
 pub mod policy;
 pub mod range;
 mod tests_seen;
+pub mod view;
 
 use serde::{Deserialize, Serialize};
 
@@ -236,18 +237,20 @@ impl Proof {
     pub fn sentence(&self) -> String {
         let (tests, hunks) = (self.tests.len(), self.code.len());
         let changed = match (tests, hunks) {
-            (0, 0) => "no test and no code changed".to_owned(),
-            (0, _) => format!("{} changed, and no test", places(hunks)),
-            (_, 0) => format!("{} changed, and no code", count(tests, "test")),
-            _ => format!("{} and {} changed", count(tests, "test"), places(hunks)),
+            // What the judge refuses is not taken apart any further, and not all that it looks at is a test or code.
+            (0, 0) if !self.evidence.steps.is_empty() => String::new(),
+            (0, 0) => "no test and no code changed: ".to_owned(),
+            (0, _) => format!("{} changed, and no test: ", places(hunks)),
+            (_, 0) => format!("{} changed, and no code: ", count(tests, "test")),
+            _ => format!("{} and {} changed: ", count(tests, "test"), places(hunks)),
         };
         match self.outcome {
             Outcome::Proven if self.tests.iter().any(|test| test.class <= Class::ProvenByMutant) => {
-                format!("{changed}: the tests fail without the change, pass with it, and nothing else broke")
+                format!("{changed}the tests fail without the change, pass with it, and nothing else broke")
             }
-            Outcome::Proven if hunks > 0 => format!("{changed}: what the tests ask for is as it was"),
-            Outcome::Proven => format!("{changed}: nothing broke"),
-            Outcome::Refuted => format!("{changed}: the tests do not prove the change"),
+            Outcome::Proven if hunks > 0 => format!("{changed}what the tests ask for is as it was"),
+            Outcome::Proven => format!("{changed}nothing broke"),
+            Outcome::Refuted => format!("{changed}the tests do not prove the change"),
             Outcome::Inconclusive => "it could not be found out whether the tests prove the change".to_owned(),
         }
     }
@@ -278,6 +281,7 @@ pub fn conclude(evidence: Evidence) -> Proof {
         against.extend(kills(&evidence));
     }
     let mut not_verified = evidence.not_verified.clone();
+    not_verified.extend(not_reached(&evidence));
     not_verified.extend(left_out(&tests, &code));
     let (outcome, reasons) = match (against.is_empty(), open.is_empty()) {
         (false, _) => (Outcome::Refuted, against),
@@ -411,6 +415,21 @@ fn kills(evidence: &Evidence) -> Option<Reason> {
     let asked = usize::from(evidence.policy.min_kill);
     let sentence = format!("{killed} of {tried} faults were noticed ({percent} %); the policy asks for {asked} %");
     (percent < asked).then(|| Reason::new(Code::VerifyKillRate, sentence))
+}
+
+/// What nobody came to look at, since something else was in the way.
+fn not_reached(evidence: &Evidence) -> Vec<String> {
+    let mut told = Vec::new();
+    if let Some(reason) = &evidence.inconclusive {
+        told.push(format!("the rest of the range: {}", reason.sentence));
+    }
+    let is_refused = evidence.steps.iter().any(|step| step.decision == Decision::Refused);
+    if is_refused && evidence.faults.is_empty() {
+        told.push("what each test and each changed place is worth: the judge refuses the range before".to_owned());
+    }
+    let open = evidence.steps.iter().filter(|step| step.decision == Decision::Undecided);
+    told.extend(open.map(|step| format!("{}: the judge leaves it open", step.what)));
+    told
 }
 
 /// What was seen of the range and proves nothing, for or against it.

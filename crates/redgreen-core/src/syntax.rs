@@ -42,6 +42,7 @@ mod written;
 
 pub use added::{added_lines, shared_values};
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
+pub(crate) use hash::of_words;
 pub use hash::{only_reformatted, runs_alike};
 pub use imports::{Import, imports};
 pub use inert::{

@@ -15,6 +15,7 @@ pub use dialects::{
     ANY, BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST, PHPUNIT, PYTEST,
     SUREFIRE, XMLRUNNER,
 };
+pub(crate) use write::text as escaped;
 pub use write::write;
 
 /// A document.

@@ -27,7 +27,7 @@ const NOTICED_MAX: usize = 50;
 #[serde(rename_all = "camelCase")]
 pub struct Hunk {
     pub file: String,
-    /// Lines of the head; where lines were taken out, the one that follows them.
+    /// Lines of the head; where lines were taken out, the one that follows them, or the last one.
     pub first: u32,
     pub last: u32,
     /// Of the lines of the head, and of those of the base.
@@ -158,10 +158,12 @@ fn hunks_of(path: &str, old: &str, new: &str) -> Vec<Hunk> {
     let language = Language::of_path(path);
     let means_something = |hunk: &Hunk| !syntax::runs_alike(language, &hunk.reverted(old, new), new);
     hunks.retain(|hunk| language == Language::Other || means_something(hunk));
+    let lines = new.lines().count().max(1);
     for hunk in &mut hunks {
         let line = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        hunk.first = line(hunk.new.start + 1);
-        hunk.last = line(hunk.new.end.max(hunk.new.start + 1));
+        let first = (hunk.new.start + 1).min(lines);
+        hunk.first = line(first);
+        hunk.last = line(hunk.new.end.max(first));
     }
     hunks
 }
@@ -309,5 +311,7 @@ mod tests {
         let hunks = hunks_of("x.rb", "a\nb\nc\n", "a\nc\n");
         assert_eq!((hunks[0].first, hunks[0].last), (2, 2));
         assert_eq!(hunks[0].reverted("a\nb\nc\n", "a\nc\n"), "a\nb\nc\n");
+        let hunks = hunks_of("x.rb", "a\nb\n", "a\n");
+        assert_eq!((hunks[0].first, hunks[0].last), (1, 1), "there is no line after the last one");
     }
 }

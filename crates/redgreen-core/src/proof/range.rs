@@ -94,7 +94,7 @@ mod tests {
         let group = format!(r#"{{"merge_group":{{"base_sha":"{a}","head_sha":"{b}"}}}}"#);
         assert_eq!(of_ci(&github("merge_group"), Some(&group)), whole);
         let new = format!(r#"{{"before":"{}","after":"{b}"}}"#, "0".repeat(40));
-        assert_eq!(of_ci(&github("push"), Some(&new)), Some(Asked::Branch(b.clone())));
+        assert_eq!(of_ci(&github("push"), Some(&new)), Some(Asked::Branch(b)));
         let hostile = pull.replace(&a, "--upload-pack=x");
         for (name, event) in
             [("pull_request", hostile.as_str()), ("pull_request", "{}"), ("push", "no json"), ("schedule", "{}")]

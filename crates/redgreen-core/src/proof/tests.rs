@@ -97,6 +97,11 @@ fn what_the_judge_refuses_is_refuted_and_what_it_leaves_open_stays_open() {
     assert_eq!(of(vec![step(Decision::Accepted, Code::GreenPasses)]).outcome, Outcome::Proven);
     assert_eq!(of(vec![open()]).outcome, Outcome::Inconclusive);
     assert_eq!(of(vec![open(), refused()]).outcome, Outcome::Refuted);
+    // The tests of a range that the judge refuses are not looked at one by one: nothing is said of their number.
+    let stopped = of(vec![refused()]);
+    assert_eq!(stopped.sentence(), "the tests do not prove the change");
+    assert!(stopped.not_verified.iter().any(|line| line.contains("the judge refuses")), "{:?}", stopped.not_verified);
+    assert_eq!(of(vec![open()]).not_verified.len(), 1);
     let pair = Pair { test: String::new(), code: String::new(), steps: vec![refused()] };
     assert_eq!(conclude(Evidence { commits: vec![pair], ..Evidence::default() }).outcome, Outcome::Refuted);
 }
@@ -106,6 +111,7 @@ fn nothing_is_proven_of_a_range_that_cannot_be_looked_at() {
     let reason = Reason::new(Code::VerifyRange, "the clone is shallow");
     let proof = conclude(Evidence { inconclusive: Some(reason), ..Evidence::default() });
     assert_eq!((proof.outcome, codes(&proof)), (Outcome::Inconclusive, vec![Code::VerifyRange]));
+    assert_eq!(proof.not_verified, ["the rest of the range: the clone is shallow"]);
 }
 
 #[test]

@@ -23,6 +23,15 @@ impl Fnv {
     }
 }
 
+/// Words, in their order.
+pub(crate) fn of_words(words: &[&str]) -> u64 {
+    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+    for word in words {
+        hash.add(word.as_bytes());
+    }
+    hash.0
+}
+
 /// The tokens of the nodes, without comments and layout.
 pub(super) fn exact<'t>(nodes: impl IntoIterator<Item = Node<'t>>) -> u64 {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
@@ -41,7 +50,10 @@ pub fn runs_alike(language: Language, old: &str, new: &str) -> bool {
     let said = |tree: &Tree<'_>| -> Vec<(usize, String)> {
         // Elsewhere a string that stands alone may be an order to the language.
         let is_told = |token: Node<'_>| language == Language::Python && is_docstring(token);
-        let tokens = tokens(tree.root()).into_iter().filter(|(_, token)| !is_comment(*token) && !is_told(*token));
+        // The third stroke of `///` stands two nodes below its comment.
+        let is_inside = |token: Node<'_>| token.ancestors().any(is_comment);
+        let is_run = |token: Node<'_>| !is_comment(token) && !is_inside(token) && !is_told(token);
+        let tokens = tokens(tree.root()).into_iter().filter(|(_, token)| is_run(*token));
         tokens.map(|(depth, token)| (depth, spelled(token).into_owned())).collect()
     };
     !old.is_broken() && !new.is_broken() && said(&old) == said(&new)

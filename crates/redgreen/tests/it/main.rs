@@ -12,6 +12,7 @@ mod hostile;
 mod kata;
 mod leaks;
 mod model;
+mod proof;
 mod room;
 mod runner;
 mod sandbox;

@@ -86,7 +86,7 @@ fn complaint(element: &str, kind: &str, message: &str) -> String {
 }
 
 /// XML has no way to write most control characters, not even escaped, so they are made visible.
-fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     escape(visible(text)).into_owned()
 }
 

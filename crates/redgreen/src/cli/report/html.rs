@@ -1,39 +1,32 @@
 //! A run as one HTML page: no script, no network, everything that comes from outside escaped.
 
+use redgreen_core::page::{self, escaped};
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::{Spent, dollars};
-use redgreen_core::text;
 use redgreen_core::verdict::{Code, Decision};
 
 use crate::ops::report::{Step, Timeline, Work};
 use crate::view;
 
-const STYLE: &str = include_str!("report.css");
 /// What is shown of an agent's words.
 const SAID_LINES_MAX: usize = 60;
 
 pub(super) fn page(timeline: &Timeline) -> String {
-    let title = escaped(&view::brief(&timeline.request));
-    let policy = "default-src 'none'; style-src 'unsafe-inline'";
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <title>{title} · redgreen</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n<h1>{title}</h1>\n<p class=\"meta\">{}</p>\n{}</header>\n\
+    let title = view::brief(&timeline.request);
+    let body = format!(
+        "<header>\n<h1>{}</h1>\n<p class=\"meta\">{}</p>\n{}</header>\n\
          <nav class=\"band\" aria-label=\"Every verdict, in order\">{}</nav>\n\
          <h2>Timeline</h2>\n{}<ol class=\"steps\">\n{}</ol>\n\
-         <h2>Summary</h2>\n<section class=\"card summary\">\n{}</section>\n\
-         <footer>Written by redgreen {}. Every verdict rests on a run of the project's own tests.</footer>\n\
-         </main>\n</body>\n</html>\n",
+         <h2>Summary</h2>\n<section class=\"card summary\">\n{}</section>\n",
+        escaped(&title),
         meta(timeline),
         tiles(timeline),
         band(&timeline.steps),
         baseline(timeline),
         steps(&timeline.steps),
         summary(&timeline.summary),
-        env!("CARGO_PKG_VERSION"),
-    )
+    );
+    page::page(&title, &body)
 }
 
 fn meta(timeline: &Timeline) -> String {
@@ -308,20 +301,4 @@ fn paired(text: &str, mark: &str, tag: &str) -> String {
 
 fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1000, ms % 1000 / 100)
-}
-
-/// Text for HTML, in an element or an attribute; nothing in it hides or reorders words.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text::visible(text).chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            letter => safe.push(letter),
-        }
-    }
-    safe
 }

@@ -13,6 +13,7 @@ const CORE_DEPENDENCIES: &[&str] = &[
     "serde",
     "serde-saphyr",
     "serde_json",
+    "similar",
     "toml",
     "tree-sitter",
     "tree-sitter-go",
