@@ -8,13 +8,21 @@ use crate::failure::Code;
 use crate::ops::{self, init};
 use crate::view;
 
-/// Write a redgreen.toml with every setting in it, commented out
+/// Write a redgreen.toml with every setting in it, commented out; or a hook for git
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen init\n  redgreen init --print")]
+#[command(after_help = "Examples:\n  redgreen init\n  redgreen init --print\n  redgreen init --hook pre-push")]
 pub(super) struct Args {
     /// Print it instead of writing it
     #[arg(long)]
     print: bool,
+    /// Write a hook instead, which has `redgreen verify` look at what is pushed
+    #[arg(long, value_name = "HOOK", conflicts_with = "print")]
+    hook: Option<Hook>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Hook {
+    PrePush,
 }
 
 #[derive(Serialize)]
@@ -29,8 +37,13 @@ impl Args {
             desk.printer.raw(init::TEMPLATE);
             return Ok(Code::Done);
         }
-        let file = init::init(&desk.project()?)?.display().to_string();
-        let text = format!("wrote {}\n{}", view::name(&file), view::next_line(ops::BEGIN));
+        let project = desk.project()?;
+        let (file, next) = match self.hook {
+            None => (init::init(&project)?, ops::BEGIN),
+            Some(Hook::PrePush) => (init::pre_push(&project)?, "git push"),
+        };
+        let file = file.display().to_string();
+        let text = format!("wrote {}\n{}", view::name(&file), view::next_line(next));
         desk.printer.answer(&text, &Written { version: 1, file });
         Ok(Code::Done)
     }

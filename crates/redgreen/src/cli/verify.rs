@@ -1,21 +1,25 @@
 //! `redgreen verify`.
 
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use redgreen_core::proof::range::{Asked, typed};
-use redgreen_core::proof::{Proof, Shard};
+use redgreen_core::proof::{Proof, Shard, view};
 
 use super::Desk;
+use crate::config;
 use crate::failure::{Code, Failure};
 use crate::ops::verify::{self, Question};
 
-/// Prove a pull request: do its tests fail without its code, pass with it, and is nothing else broken or weakened?
+/// Prove a pull request: do its tests fail without its code and pass with it, and is nothing else broken or weakened?
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
-                        redgreen verify                                        this branch, against the one it goes into\n  \
+                        redgreen verify                                   this branch, against the one it goes into\n  \
                         redgreen verify main..topic\n  \
-                        redgreen verify --pr --sarif redgreen.sarif            in CI, on GitHub's merge commit\n\n\
+                        redgreen verify --pr --sarif redgreen.sarif       in CI, on a forge's merge commit\n\n\
                         The policy is [verify] of redgreen.toml as the base has it.\n\
                         Exit codes: 0 proven, 1 refuted, 2 usage, 3 inconclusive, 70 a bug of ours")]
 pub(super) struct Args {
@@ -28,15 +32,33 @@ pub(super) struct Args {
     /// Whether pairs of commits that call themselves RED and GREEN (`test:`, then `feat:` or `fix:`) are judged as well
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     commits: Commits,
-    /// Make a part of the experiments only, such as 2/5; --merge puts the parts together
-    #[arg(long, value_name = "K/N")]
-    shard: Option<String>,
+    /// Make one part of the experiments, such as 2/5, and print it with --json
+    #[arg(long, value_name = "K/N", value_parser = Shard::parse)]
+    shard: Option<Shard>,
+    /// Put the parts together that --shard made
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["range", "pr", "shard"])]
+    merge: Vec<PathBuf>,
     /// How the project's tests are run, where redgreen cannot find out
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
     /// Seconds that one run of the tests may take
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
+    /// Write markdown, as a summary of a job or a comment shows it
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+    /// Write SARIF 2.1.0, for code scanning and editors
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    /// Write JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write GitLab's code quality report
+    #[arg(long, value_name = "FILE")]
+    code_quality: Option<PathBuf>,
+    /// Write one HTML page that needs no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -47,45 +69,75 @@ enum Commits {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let range = self.asked()?;
-        let shard = self.shard.as_deref().map(Shard::parse).transpose().map_err(Failure::usage)?;
-        let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let commits = self.commits == Commits::Auto;
-        let question = Question { range, commits, shard, test_command: self.test_command, timeout };
+        let proof = if self.merge.is_empty() { self.prove(desk)? } else { verify::merge(&self.merge_files(desk))? };
+        desk.printer.answer(&view::text(&proof), &proof);
+        self.write(desk, &proof)?;
+        if config::ci_variable("GITHUB_ACTIONS").as_deref() == Some("true") && self.shard.is_none() {
+            tell_github(desk, &proof)?;
+        }
+        // A part proves nothing; that it was made is all there is to say.
+        Ok(if self.shard.is_some() { Code::Done } else { verify::exit_code(&proof) })
+    }
+
+    fn prove(&self, desk: &Desk) -> Result<Proof> {
+        let question = Question {
+            range: self.asked()?,
+            commits: self.commits == Commits::Auto,
+            shard: self.shard,
+            test_command: self.test_command.clone(),
+            timeout: self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        };
         let project = desk.trusted_project()?;
         let pulse = desk.pulse("verifying");
-        let proof = verify::verify(&project, &question)?;
+        let proof = verify::verify(&project, &question);
         drop(pulse);
-        desk.printer.answer(&text(&proof), &proof);
-        Ok(verify::exit_code(&proof))
+        proof
     }
 
     fn asked(&self) -> Result<Option<Asked>> {
+        let wrong = |fault: String| Failure::usage(fault).next("redgreen verify main..HEAD");
         match (&self.range, self.pr) {
-            (Some(range), _) => {
-                Ok(Some(typed(range).map_err(|fault| Failure::usage(fault).next("redgreen verify main..HEAD"))?))
-            }
+            (Some(range), _) => Ok(Some(typed(range).map_err(wrong)?)),
             (None, true) => Ok(Some(Asked::MergeOf("HEAD".to_owned()))),
             (None, false) => Ok(verify::asked_by_ci()),
         }
     }
+
+    fn merge_files(&self, desk: &Desk) -> Vec<PathBuf> {
+        self.merge.iter().map(|path| desk.folder.join(path)).collect()
+    }
+
+    fn write(&self, desk: &Desk, proof: &Proof) -> Result<()> {
+        type Write = fn(&Proof) -> String;
+        let files: [(&Option<PathBuf>, Write); 5] = [
+            (&self.summary, view::markdown),
+            (&self.sarif, view::sarif),
+            (&self.junit, view::junit),
+            (&self.code_quality, view::code_quality),
+            (&self.html, view::html),
+        ];
+        for (path, write) in files {
+            if let Some(path) = path.as_ref().map(|path| desk.folder.join(path)) {
+                fs::write(&path, write(proof)).map_err(|error| {
+                    Failure::usage(format!("{} cannot be written", path.display())).evidence(error.to_string())
+                })?;
+            }
+        }
+        Ok(())
+    }
 }
 
-fn text(proof: &Proof) -> String {
-    let mut lines = vec![format!("{:?}: {}", proof.outcome, proof.sentence())];
-    lines.extend(proof.reasons.iter().map(|reason| format!("  {}: {}", reason.code.as_str(), reason.sentence)));
-    lines.extend(proof.tests.iter().map(|test| format!("  {}: {} ({})", test.class.as_str(), test.id, test.why)));
-    lines.extend(proof.code.iter().map(|hunk| {
-        format!(
-            "  {}:{}-{} {} killed {} survived {}",
-            hunk.file,
-            hunk.first,
-            hunk.last,
-            hunk.standing.as_str(),
-            hunk.killed,
-            hunk.survived
-        )
-    }));
-    lines.extend(proof.not_verified.iter().map(|line| format!("  not verified: {line}")));
-    lines.join("\n") + "\n"
+/// The summary of the job, and marks on the lines of the pull request.
+fn tell_github(desk: &Desk, proof: &Proof) -> Result<()> {
+    if let Some(path) = config::ci_variable("GITHUB_STEP_SUMMARY") {
+        let act = || format!("add to {path}");
+        let mut file = OpenOptions::new().append(true).create(true).open(Path::new(&path)).with_context(act)?;
+        file.write_all(view::markdown(proof).as_bytes()).with_context(act)?;
+    }
+    if !desk.printer.json {
+        for line in view::annotations(proof) {
+            desk.printer.raw(&format!("{line}\n"));
+        }
+    }
+    Ok(())
 }

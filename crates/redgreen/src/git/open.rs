@@ -35,6 +35,12 @@ impl Git {
         }
     }
 
+    /// Where git looks for this repository's hooks.
+    pub fn hooks_folder(&self) -> Result<PathBuf> {
+        let line = self.call(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]).line("find the hooks")?;
+        Ok(PathBuf::from(line))
+    }
+
     /// History was cut off when this repository was cloned.
     pub fn is_shallow(&self) -> bool {
         self.shallow

@@ -1,7 +1,8 @@
-//! `redgreen init`: a `redgreen.toml` with every setting in it, commented out.
+//! `redgreen init`: a `redgreen.toml` with every setting in it, commented out; a hook for git.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -25,6 +26,31 @@ pub fn init(project: &Project) -> Result<PathBuf> {
             Err(Failure::usage(format!("{} exists already", path.display())).next("redgreen init --print").into())
         }
         Err(error) => Err(error).with_context(|| format!("create {}", path.display())),
+    }
+}
+
+/// Git's hook before a push: what is pushed has to be proven. What cannot be looked at is let through, and told.
+const PRE_PUSH: &str = include_str!("pre-push.sh");
+const EXECUTABLE: u32 = 0o755;
+
+/// Writes a hook that git runs before a push; one that is there already stays as it is.
+pub fn pre_push(project: &Project) -> Result<PathBuf> {
+    let folder = project.git.hooks_folder()?;
+    let path = folder.join("pre-push");
+    let act = || format!("write {}", path.display());
+    fs::create_dir_all(&folder).with_context(act)?;
+    let made = OpenOptions::new().write(true).create_new(true).mode(EXECUTABLE).open(&path);
+    match made {
+        Ok(mut file) => {
+            file.write_all(PRE_PUSH.as_bytes()).with_context(act)?;
+            Ok(path)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            Err(Failure::usage(format!("{} exists already, and stays as it is", path.display()))
+                .next("add the line `redgreen verify` to it")
+                .into())
+        }
+        Err(error) => Err(error).with_context(act),
     }
 }
 

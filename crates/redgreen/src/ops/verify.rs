@@ -3,7 +3,8 @@
 mod commits;
 mod range;
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -13,7 +14,7 @@ use redgreen_core::names::Oid;
 use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::proof::parts::{Take, Taken, tests_of};
 use redgreen_core::proof::range::Asked;
-use redgreen_core::proof::{Evidence, Exempted, Judged, Policy, Proof, Shard, conclude};
+use redgreen_core::proof::{self, Evidence, Exempted, Judged, Policy, Proof, Shard, conclude};
 use redgreen_core::report::{Report, Status};
 use redgreen_core::verdict::{Code, Decision, Reason};
 
@@ -28,6 +29,8 @@ pub use range::asked_by_ci;
 
 /// Files that were not looked at and are named; the rest is counted.
 const NAMED_MAX: usize = 20;
+/// The file of one part of a proof, at most.
+const PART_BYTES_MAX: u64 = 64 << 20;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -77,6 +80,28 @@ pub fn verify(project: &Project, question: &Question) -> Result<Proof> {
     let total = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     evidence.own_ms = total.saturating_sub(evidence.tests_ms);
     Ok(conclude(evidence))
+}
+
+/// Puts parts together that were made on several machines.
+pub fn merge(files: &[PathBuf]) -> Result<Proof> {
+    let mut parts = Vec::new();
+    for path in files {
+        let unusable = |why: String| {
+            Failure::usage(format!("{} is no part of a proof", path.display()))
+                .evidence(why)
+                .next("redgreen verify <range> --shard K/N --json > part-K.json")
+        };
+        let length = fs::metadata(path).map_err(|error| unusable(error.to_string()))?.len();
+        if length > PART_BYTES_MAX {
+            return Err(unusable(format!("it has {length} bytes; at most {PART_BYTES_MAX} are read")).into());
+        }
+        let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+        let part: Proof = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+        parts.push(part.evidence);
+    }
+    let whole =
+        proof::merge(parts).map_err(|fault| Failure::usage(fault).next("redgreen verify --merge <all parts>"))?;
+    Ok(conclude(whole))
 }
 
 /// A fault of the surroundings is an answer; any other one is not.
@@ -315,7 +340,7 @@ impl Case<'_> {
         evidence.tests_ms += u64::try_from(found.running.as_millis()).unwrap_or(u64::MAX);
         (evidence.tests, evidence.hunks, evidence.faults) = (found.tests, found.hunks, found.faults);
         if found.more {
-            let most = redgreen_core::proof::faults::HUNKS_MAX;
+            let most = proof::faults::HUNKS_MAX;
             evidence
                 .not_verified
                 .push(format!("more than {most} places of the code changed; the first ones were tried"));

@@ -91,6 +91,7 @@ fn refuted() -> Proof {
         tests: vec![idle, seen("test_adds", "tests/test_calc.py", Without::Passes)],
         hunks: vec![hunk("calc.py")],
         faults: vec![fault(Some(0), Noticed::ByNone, &[]), fault(None, Noticed::ByNone, &["test_adds"])],
+        policy: Policy { every_place: true, ..Policy::default() },
         ..Evidence::default()
     })
 }
@@ -289,8 +290,8 @@ fn annotations_are_on_their_lines_with_the_worst_first() {
              nothing%0Anext: take the skip away, or exempt the test in the policy",
             "::error file=tests/test_calc.py,line=3,title=redgreen%3A verify.does_not_discriminate::test_adds: passes without \
              the change too, and notices no fault%0Anext: look at what the test compares, or exempt it in the policy",
-            "::error file=calc.py,line=2,endLine=4,title=redgreen%3A verify.no_test::no test notices when calc.py:2-4 is as it \
-             was%0Anext: write a test that fails without the change",
+            "::error file=calc.py,line=2,endLine=4,title=redgreen%3A verify.no_test::no test notices a fault in calc.py:2-4%0A\
+             next: write a test that fails without the change",
         ]
     );
     assert_eq!(
@@ -426,7 +427,7 @@ fn junit_has_a_case_for_the_range_each_test_and_each_place() {
         tests: vec!["*later*".to_owned()],
         reason: "runs at night".to_owned(),
     };
-    let policy = Policy { exempt: vec![exempt], ..Policy::default() };
+    let policy = Policy { exempt: vec![exempt], ..refuted().evidence.policy };
     let xml = junit(&conclude(Evidence { policy, ..refuted().evidence }));
     assert!(xml.contains("failures=\"3\" errors=\"0\" skipped=\"1\""), "{xml}");
     assert!(xml.contains("<skipped message=\"is skipped, and asks for nothing\"/>"), "{xml}");

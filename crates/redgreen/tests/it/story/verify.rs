@@ -387,3 +387,51 @@ fn parts_made_on_several_machines_are_one_proof() {
     story.script("rubbish.json", "{");
     story.redgreen("verify --merge @rubbish.json").exits(2);
 }
+
+#[test]
+fn each_output_is_written_where_it_is_asked_for_and_github_is_told() {
+    let story = feature();
+    let empty = "from old import double\n\n\ndef test_it():\n    double(2)\n    assert True\n";
+    story.file("tests/test_empty.py", empty).commit("a test that asks for nothing");
+    let summary = story.place("step.md").display().to_string();
+    let story = story.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary);
+    let files = "--summary @s.md --sarif @s.sarif --junit @s.xml --code-quality @s.json --html @s.html";
+    let said = story.redgreen(&format!("verify main..topic {files}")).exits(1);
+    let marks: Vec<&str> = said.stdout.lines().filter(|line| line.starts_with("::error ")).collect();
+    assert_eq!(marks.len(), 1, "{}", said.stdout);
+    assert!(marks[0].contains("file=tests/test_empty.py,line=4"), "{}", marks[0]);
+    let read = |name: &str| fs::read_to_string(story.place(name)).unwrap();
+    assert!(read("step.md").contains("refuted") && read("s.md") == read("step.md"));
+    let sarif: Value = serde_json::from_str(&read("s.sarif")).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "verify.does_not_discriminate");
+    let quality: Value = serde_json::from_str(&read("s.json")).unwrap();
+    assert_eq!(quality[0]["location"]["path"], "tests/test_empty.py");
+    assert!(read("s.xml").contains("<testsuites") && read("s.html").starts_with("<!doctype html>"));
+    story.redgreen("verify main..topic --sarif @no/such/folder.sarif").exits(2).says("cannot be written");
+}
+
+#[test]
+fn a_push_of_what_is_refuted_is_stopped() {
+    let story = feature();
+    let remote = story.place("remote.git").display().to_string();
+    story.git(&format!("init -q --bare {remote}"));
+    story.git(&format!("remote add origin {remote}"));
+    story.git("push -q origin main");
+    story.redgreen("init --hook pre-push").exits(0).says("hooks/pre-push");
+    story.redgreen("init --hook pre-push").exits(2).says("stays as it is");
+    let program = env!("CARGO_BIN_EXE_redgreen");
+    let folder = std::path::Path::new(program).parent().unwrap().display().to_string();
+    let push = || {
+        let mut command = story.command("git");
+        let path = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, value)| value).unwrap();
+        let path = format!("{folder}:{}", path.to_string_lossy());
+        command.env("PATH", path).args(["push", "-q", "origin", "topic"]).output().unwrap()
+    };
+    let empty = "from old import double\n\n\ndef test_it():\n    double(2)\n    assert True\n";
+    story.file("tests/test_empty.py", empty).commit("a test that asks for nothing");
+    let stopped = push();
+    assert!(!stopped.status.success(), "{stopped:?}");
+    story.git("reset -q --hard HEAD~1");
+    let through = push();
+    assert!(through.status.success(), "{}", String::from_utf8_lossy(&through.stderr));
+}
