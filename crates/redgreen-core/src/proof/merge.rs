@@ -49,15 +49,15 @@ impl fmt::Display for Shard {
 pub fn merge(mut parts: Vec<Evidence>) -> Result<Evidence, String> {
     parts.sort_by_key(|part| part.shard.map_or(0, |shard| shard.number));
     let of = parts.first().and_then(|part| part.shard).ok_or("the first file is no part of a proof")?.of;
+    if parts.len() != of {
+        return Err(format!("{} of {of} parts are there", parts.len()));
+    }
     for (at, part) in (1..).zip(&parts) {
         match part.shard {
             Some(shard) if shard.of == of && shard.number == at => {}
             Some(shard) => return Err(format!("part {at}/{of} is not there; the next one is {shard}")),
             None => return Err("a file is no part of a proof".to_owned()),
         }
-    }
-    if parts.len() != of {
-        return Err(format!("{} of {of} parts are there", parts.len()));
     }
     let mut parts = parts.into_iter();
     let Some(mut whole) = parts.next() else { return Err("there is no part".to_owned()) };

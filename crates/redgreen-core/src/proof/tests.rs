@@ -1,3 +1,5 @@
+//! What evidence proves, as tables.
+
 use super::*;
 
 fn test(id: &str, without: Without) -> TestSeen {

@@ -35,10 +35,15 @@ impl Git {
         }
     }
 
-    /// Where git looks for this repository's hooks.
+    /// Where git looks for this repository's hooks when its user runs it; our own calls have none.
     pub fn hooks_folder(&self) -> Result<PathBuf> {
-        let line = self.call(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]).line("find the hooks")?;
-        Ok(PathBuf::from(line))
+        for scope in ["--local", "--global"] {
+            let asked = self.call(["config", scope, "--type=path", "--get", "core.hooksPath"]).ask("find the hooks")?;
+            if asked.success() {
+                return Ok(self.root.join(asked.stdout_text().trim_end()));
+            }
+        }
+        Ok(self.common_dir.join("hooks"))
     }
 
     /// History was cut off when this repository was cloned.
