@@ -44,6 +44,8 @@ pub struct Case<'a> {
     pub has_earlier: bool,
     /// Test files that GREEN brought along: welcome, and kept apart from those that decide.
     pub extra: Vec<String>,
+    /// The test files that are run; all where none is named.
+    pub only: Vec<String>,
     pub withheld: Withheld<'a>,
     /// Faults to put into the changed lines.
     pub faults_max: usize,
@@ -195,6 +197,11 @@ impl<'a> Case<'a> {
             .ok_or_else(|| Step::Run { now: Box::new(first.clone()), ahead: others.to_vec() })
     }
 
+    /// The candidate's tests.
+    fn suite(&self) -> Experiment {
+        if self.only.is_empty() { suite::on(Tree::Head) } else { suite::of(&self.only) }
+    }
+
     /// The report of a run of tests.
     fn report(&self, experiment: &Experiment) -> Asked<Report> {
         Ok(self.observe(experiment)?.report().cloned().unwrap_or_default())
@@ -230,7 +237,7 @@ struct Tried {
 /// Runs the candidate's tests; `ahead` is asked for at the same time, where it can be known already.
 fn try_candidate(case: &Case<'_>, base: &Base, known: &mut Report, ahead: &[Experiment]) -> Asked<Tried> {
     let targets = &base.targets;
-    let experiments: Vec<Experiment> = std::iter::once(suite::on(Tree::Head)).chain(ahead.iter().cloned()).collect();
+    let experiments: Vec<Experiment> = std::iter::once(case.suite()).chain(ahead.iter().cloned()).collect();
     let mut after = case.observe_first(&experiments)?.report().cloned().unwrap_or_default();
     if after.outcome == Outcome::TimedOut && is_slow_today(case, &after)? {
         after = case.report(&suite::repeated(Tree::Head, 1))?;

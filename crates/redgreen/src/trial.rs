@@ -116,6 +116,8 @@ pub struct Charge<'a> {
     pub surroundings: Option<Seen>,
     pub brief: &'a str,
     pub withheld: Withheld<'a>,
+    /// The test files that are run; all where none is named.
+    pub only: &'a [String],
     pub timeout: Duration,
     /// Whether each experiment is to be told with the tree that it was made on.
     pub explain: bool,
@@ -224,6 +226,7 @@ impl<'a> Court<'a> {
             targets: charge.targets.clone().filter(|_| is_known),
             has_earlier: charge.earlier.is_some(),
             extra: change::extra_tests(phase, &change),
+            only: charge.only.to_vec(),
             withheld: charge.withheld,
             faults_max: self.ground.file.test.mutants.unwrap_or(FAULTS),
             paths: &reading.paths,

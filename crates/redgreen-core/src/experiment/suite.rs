@@ -17,6 +17,12 @@ pub fn on(tree: Tree) -> Experiment {
     Experiment::of_tests(Question::Suite, tree, Selection::All, what)
 }
 
+/// The tests of some files, on the candidate.
+pub fn of(files: &[String]) -> Experiment {
+    let what = "the changed tests on the candidate";
+    Experiment::of_tests(Question::Suite, Tree::Head, Selection::Files(files.to_vec()), what)
+}
+
 /// The same once more.
 pub fn repeated(tree: Tree, time: usize) -> Experiment {
     Experiment { time, question: Question::Again, ..on(tree) }

@@ -3,14 +3,14 @@
 use super::{Asked, Base, Case, Ruling, and_refused, control, reports, ruling, try_candidate, undecided};
 use crate::experiment::bodies::Held;
 use crate::experiment::order::Orders;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, order, outside, suite};
+use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, order, outside};
 use crate::report::{Outcome, Status};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     let mut known = base.report.clone();
     let ahead = guess(case, base);
-    if let Ok(Observation::Ran { report: after, .. }) = case.observe(&suite::on(Tree::Head)) {
+    if let Ok(Observation::Ran { report: after, .. }) = case.observe(&case.suite()) {
         let material = case.material(after, &base.targets);
         known.tests.extend(experiment::asleep(&material, &base.report, after));
     }

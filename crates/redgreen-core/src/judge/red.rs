@@ -2,13 +2,13 @@
 
 use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate};
 use crate::experiment::replaced::{self, Replaced};
-use crate::experiment::{self, About, Material, Observation, Tree, suite};
+use crate::experiment::{self, About, Material, Observation};
 use crate::verdict::{Code, Decision, Reason};
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     let mut known = base.report.clone();
     let mut replaced = Replaced::default();
-    if let Ok(Observation::Ran { report: after, .. }) = case.observe(&suite::on(Tree::Head)) {
+    if let Ok(Observation::Ran { report: after, .. }) = case.observe(&case.suite()) {
         replaced = replaced::replaced(&case.material(after, &[]), &known, after);
         known.tests.retain(|test| !replaced.ids.contains(&test.id));
     }

@@ -75,6 +75,7 @@ fn play(row: &Row) -> (Vec<String>, Verdict) {
         has_earlier: true,
         extra: Vec::new(),
         withheld: Withheld::default(),
+        only: Vec::new(),
         faults_max: 1,
         paths: &paths,
         packages: &[],

@@ -114,6 +114,7 @@ impl Engine<'_> {
             surroundings: memory.recall(&head)?.map(|known| known.surroundings),
             brief: &self.words(),
             withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test(), tests: &unseen },
+            only: &[],
             timeout,
             explain: false,
         };

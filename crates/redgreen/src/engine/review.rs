@@ -174,6 +174,7 @@ impl Engine<'_> {
             surroundings: self.memory()?.recall(&progress.head.tree)?.map(|known| known.surroundings),
             brief: &self.words(),
             withheld: Withheld::default(),
+            only: &[],
             timeout: Duration::from_millis(self.state.run.policy.green_timeout_ms),
             explain: false,
         };

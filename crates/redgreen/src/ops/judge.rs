@@ -181,6 +181,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         surroundings,
         brief: brief.trim(),
         withheld: Withheld { examples: &withheld, due: true, tests: &[] },
+        only: &[],
         timeout,
         explain: question.explain,
     };

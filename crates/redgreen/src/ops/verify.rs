@@ -15,7 +15,8 @@ use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::proof::parts::{Take, Taken, tests_of};
 use redgreen_core::proof::range::Asked;
 use redgreen_core::proof::{self, Evidence, Exempted, Judged, Policy, Proof, Shard, conclude};
-use redgreen_core::report::{Report, Status};
+use redgreen_core::report::{Report, Status, Test};
+use redgreen_core::syntax::{self, Language};
 use redgreen_core::verdict::{Code, Decision, Reason};
 
 use super::trust;
@@ -149,6 +150,31 @@ struct Seen {
     head: Report,
 }
 
+/// What a range is made of.
+struct Parts {
+    has_tests: bool,
+    has_code: bool,
+    /// The test files that changed, where they can be run by themselves.
+    files: Vec<String>,
+}
+
+/// What the judge is asked.
+struct Step<'a> {
+    phase: JudgedPhase,
+    /// Trees.
+    base: &'a str,
+    head: &'a str,
+    before: &'a Report,
+    targets: Option<Vec<String>>,
+    only: &'a [String],
+}
+
+impl<'a> Step<'a> {
+    fn new(phase: JudgedPhase, base: &'a str, head: &'a str, before: &'a Report) -> Self {
+        Self { phase, base, head, before, targets: None, only: &[] }
+    }
+}
+
 impl Case<'_> {
     fn ground(&self) -> Ground<'_> {
         let project = self.project;
@@ -197,7 +223,8 @@ impl Case<'_> {
         let mut seen = Seen { base: self.base_report(evidence)?, ..Seen::default() };
         let is_first = self.question.shard.is_none_or(Shard::is_first);
         if is_first {
-            self.judge_parts(evidence, &mut seen, &between, (has_tests, has_code))?;
+            let files = files_of_tests(git, &change, head, &seen.base);
+            self.judge_parts(evidence, &mut seen, &between, &Parts { has_tests, has_code, files })?;
         } else {
             seen.head = trial::measure(self.ground(), head, self.timeout(JudgedPhase::Green)?)?.report;
             evidence.tests_ms += seen.head.wall_ms;
@@ -238,27 +265,25 @@ impl Case<'_> {
     }
 
     /// Has the judge decide on the way from the base to the tree between, and from there to the head.
-    fn judge_parts(
-        &self,
-        evidence: &mut Evidence,
-        seen: &mut Seen,
-        between: &Oid,
-        (has_tests, has_code): (bool, bool),
-    ) -> Result<()> {
+    fn judge_parts(&self, evidence: &mut Evidence, seen: &mut Seen, between: &Oid, parts: &Parts) -> Result<()> {
         let (base, head) = (&self.trees.base, &self.trees.head);
-        let base_report = seen.base.clone();
-        if !has_tests {
-            let tried = self.hold(JudgedPhase::Refactor, base, head, &base_report, None, evidence)?;
+        let known = seen.base.clone();
+        if !parts.has_tests {
+            let tried = self.hold(&Step::new(JudgedPhase::Refactor, base, head, &known), evidence)?;
             seen.head = tried.shown.clone();
             evidence.steps.push(judged(JudgedPhase::Refactor, "the code, with the tests as they were", tried));
             return Ok(());
         }
-        let red = self.red(base, between, &base_report, evidence)?;
+        let red = self.red(base, between, &known, &parts.files, evidence)?;
         seen.between = red.shown.clone();
         if red.verdict.decision == Decision::Accepted {
-            let (report, targets) = (red.report.clone(), red.verdict.targets.clone());
+            let (mut report, targets) = (red.report.clone(), red.verdict.targets.clone());
+            if !parts.files.is_empty() {
+                report.tests.extend(known.tests.iter().filter(|test| !is_in(test, &parts.files)).cloned());
+            }
             evidence.steps.push(judged(JudgedPhase::Red, "the tests, with the code as it was", red));
-            let green = self.hold(JudgedPhase::Green, between, head, &report, Some(targets), evidence)?;
+            let step = Step::new(JudgedPhase::Green, between, head, &report);
+            let green = self.hold(&Step { targets: Some(targets), ..step }, evidence)?;
             seen.head = green.shown.clone();
             evidence.steps.push(judged(JudgedPhase::Green, "the code that makes them pass", green));
             return Ok(());
@@ -268,12 +293,12 @@ impl Case<'_> {
             return Ok(());
         }
         // No test fails without the change: the tests say what was so before, and the code is to keep it.
-        let report = red.shown.clone();
-        let tests = self.hold(JudgedPhase::Refactor, base, between, &base_report, None, evidence)?;
+        let tests = self.hold(&Step::new(JudgedPhase::Refactor, base, between, &known), evidence)?;
+        let report = tests.shown.clone();
         evidence.steps.push(judged(JudgedPhase::Refactor, "the tests, with the code as it was", tests));
         seen.head = report.clone();
-        if has_code {
-            let code = self.hold(JudgedPhase::Refactor, between, head, &report, None, evidence)?;
+        if parts.has_code {
+            let code = self.hold(&Step::new(JudgedPhase::Refactor, between, head, &report), evidence)?;
             seen.head = code.shown.clone();
             evidence.steps.push(judged(JudgedPhase::Refactor, "the code, with the tests of the range", code));
         }
@@ -282,38 +307,39 @@ impl Case<'_> {
 
     /// The tests of the range on the code of the base. Nobody ever had that tree, so tests that fail in it because a helper
     /// of theirs is a new one are among those that the change makes pass.
-    fn red(&self, base: &str, between: &str, report: &Report, evidence: &mut Evidence) -> Result<Tried> {
-        let red = self.hold(JudgedPhase::Red, base, between, report, None, evidence)?;
+    fn red(
+        &self,
+        base: &str,
+        between: &str,
+        report: &Report,
+        files: &[String],
+        evidence: &mut Evidence,
+    ) -> Result<Tried> {
+        let mut known = report.clone();
+        known.tests.retain(|test| files.is_empty() || is_in(test, files));
+        let red = self.hold(&Step { only: files, ..Step::new(JudgedPhase::Red, base, between, &known) }, evidence)?;
         let of_others = |reason: &Reason| reason.code == Code::RedOthersFail;
         if red.verdict.decision != Decision::Refused || !red.verdict.reasons.iter().all(of_others) {
             return Ok(red);
         }
-        let mut known = report.clone();
         let fails = |id: &str| red.shown.test(id).is_some_and(|test| test.status.is_failure());
         known.tests.retain(|test| !fails(&test.id));
-        self.hold(JudgedPhase::Red, base, between, &known, None, evidence)
+        self.hold(&Step { only: files, ..Step::new(JudgedPhase::Red, base, between, &known) }, evidence)
     }
 
-    fn hold(
-        &self,
-        phase: JudgedPhase,
-        base: &str,
-        head: &str,
-        before: &Report,
-        targets: Option<Vec<String>>,
-        evidence: &mut Evidence,
-    ) -> Result<Tried> {
+    fn hold(&self, step: &Step<'_>, evidence: &mut Evidence) -> Result<Tried> {
         let charge = Charge {
-            phase,
-            base,
-            head,
+            phase: step.phase,
+            base: step.base,
+            head: step.head,
             earlier: None,
-            before: Some(before.clone()),
-            targets,
+            before: Some(step.before.clone()),
+            targets: step.targets.clone(),
             surroundings: None,
             brief: "",
             withheld: Withheld::default(),
-            timeout: self.timeout(phase)?,
+            only: step.only,
+            timeout: self.timeout(step.phase)?,
             explain: false,
         };
         let tried = trial::hold(self.ground(), &charge)?;
@@ -347,6 +373,33 @@ impl Case<'_> {
         }
         Ok(())
     }
+}
+
+/// The changed test files, where nothing but them says what their tests show: no helper changed, no test moved away, and
+/// every result has the file that it is of. Nothing otherwise.
+fn files_of_tests(git: &Git, change: &Change, head: &str, base: &Report) -> Vec<String> {
+    let mut files = Vec::new();
+    for changed in change.paths.iter().filter(|changed| changed.class == Class::Test) {
+        let language = Language::of_path(&changed.path);
+        if changed.kind == Kind::Deleted
+            || matches!(language, Language::Other | Language::Rust | Language::Go | Language::Java)
+        {
+            return Vec::new();
+        }
+        let text = git.read_file(head, &changed.path).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        let items = syntax::items(language, &changed.path, &text.unwrap_or_default());
+        if !items.iter().any(|item| item.is_test) {
+            return Vec::new();
+        }
+        files.push(changed.path.clone());
+    }
+    let is_inside = change.paths.iter().any(|changed| matches!(changed.class, Class::Mixed | Class::Snapshot));
+    let is_told = base.tests.iter().all(|test| test.file.is_some());
+    if is_inside || !is_told { Vec::new() } else { files }
+}
+
+fn is_in(test: &Test, files: &[String]) -> bool {
+    test.file.as_ref().is_some_and(|file| files.contains(file))
 }
 
 /// Whether all that RED says is that no test fails.

@@ -63,6 +63,7 @@ pub fn search(ground: Ground<'_>, range: Range<'_>) -> Result<Searched> {
         surroundings: None,
         brief: "",
         withheld: super::Withheld::default(),
+        only: &[],
         timeout: range.timeout,
         explain: false,
     };

@@ -8,7 +8,7 @@ use redgreen_core::proof::{Evidence, Pair};
 use redgreen_core::verdict::Decision;
 
 use super::range::Ends;
-use super::{Case, judged};
+use super::{Case, Step, judged};
 
 /// Commits that are read, and pairs that are judged.
 const COMMITS_MAX: usize = 500;
@@ -26,7 +26,6 @@ pub(super) fn judge_pairs(case: &Case<'_>, evidence: &mut Evidence, ends: &Ends)
             pairs.extend(before.get(at).map(|before| (before.clone(), test.clone(), code.clone())));
         }
     }
-    // A range of these two alone is what was judged already.
     let more = pairs.len().saturating_sub(PAIRS_MAX);
     if more > 0 {
         evidence.not_verified.push(format!("{more} more pairs of commits that call themselves RED and GREEN"));
@@ -49,14 +48,15 @@ fn is_called(subject: &str, words: &[&str]) -> bool {
 fn judge_pair(case: &Case<'_>, evidence: &mut Evidence, before: &Mark, test: &Mark, code: &Mark) -> Result<()> {
     let known = crate::trial::measure(case.ground(), &before.tree, case.timeout(JudgedPhase::Red)?)?.report;
     evidence.tests_ms += known.wall_ms;
-    let red = case.hold(JudgedPhase::Red, &before.tree, &test.tree, &known, None, evidence)?;
+    let red = case.hold(&Step::new(JudgedPhase::Red, &before.tree, &test.tree, &known), evidence)?;
     if red.verdict.decision != Decision::Accepted {
         let why = red.verdict.first().map_or(String::new(), |reason| format!(": {}", reason.sentence));
         evidence.not_verified.push(format!("{} is no RED{why}", test.commit));
         return Ok(());
     }
     let (report, targets) = (red.report.clone(), red.verdict.targets.clone());
-    let green = case.hold(JudgedPhase::Green, &test.tree, &code.tree, &report, Some(targets), evidence)?;
+    let step = Step::new(JudgedPhase::Green, &test.tree, &code.tree, &report);
+    let green = case.hold(&Step { targets: Some(targets), ..step }, evidence)?;
     let steps = vec![
         judged(JudgedPhase::Red, "the tests of the first commit", red),
         judged(JudgedPhase::Green, "the code of the second commit", green),
