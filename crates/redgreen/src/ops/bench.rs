@@ -25,7 +25,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use goals::{Goal, Loss};
-use verdicts::{Plan, Start};
+use verdicts::{Plan, Start, Verb};
 
 use crate::config::Environment;
 use crate::failure::Failure;
@@ -133,12 +133,15 @@ impl Length {
 
     /// Suites that a verdict is measured with.
     fn verdicts(self) -> Vec<Plan> {
-        let plan = |seconds, turns, start| Plan { framework: None, seconds, turns, start };
+        let plan = |verb, (seconds, turns, start)| Plan { verb, framework: None, seconds, turns, start };
+        let all = [(1, 5, Start::Warm), (1, 3, Start::Cold), (30, 1, Start::Warm), (30, 1, Start::Cold)];
+        let verbs = [Verb::Judge, Verb::Verify];
         match self {
-            Self::Quick => vec![Plan { framework: Some("pytest"), ..plan(1, 1, Start::Warm) }],
-            Self::Full => [(1, 5, Start::Warm), (1, 3, Start::Cold), (30, 1, Start::Warm), (30, 1, Start::Cold)]
-                .map(|(seconds, turns, start)| plan(seconds, turns, start))
-                .to_vec(),
+            Self::Quick => {
+                let quick = verbs.map(|verb| plan(verb, (1, 1, Start::Warm)));
+                quick.map(|quick| Plan { framework: Some("pytest"), ..quick }).to_vec()
+            }
+            Self::Full => verbs.iter().flat_map(|verb| all.map(|row| plan(*verb, row))).collect(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod commits;
 mod range;
+mod weakened;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -232,6 +233,10 @@ impl Case<'_> {
         evidence.ran = seen.head.command.clone();
         let is_open = evidence.steps.iter().all(|step| step.decision != Decision::Refused);
         if is_open && !seen.head.tests.is_empty() {
+            // Where nothing failed, REFACTOR compared old and new tests already.
+            if evidence.steps.iter().any(|step| step.phase == JudgedPhase::Green) {
+                weakened::compare(self, evidence, &change, &seen.head)?;
+            }
             self.search(evidence, &seen, &between)?;
         }
         let gone = seen.base.tests.iter().filter(|test| test.status == Status::Passed && !seen.head.tests.is_empty());

@@ -76,6 +76,22 @@ const GOALS: &[(&str, Figure, f64)] = &[
     ("a GREEN verdict, cargo, 1 s, cold", Figure::RatioTo(BARE), 3.0),
     ("a GREEN verdict, cargo, 30 s", Figure::RatioTo(BARE), 1.5),
     ("a GREEN verdict, cargo, 30 s, cold", Figure::RatioTo(BARE), 2.2),
+    ("a proof of a range, pytest, 1 s", Figure::RatioTo(BARE), 2.5),
+    ("a proof of a range, pytest, 1 s, cold", Figure::RatioTo(BARE), 4.0),
+    ("a proof of a range, pytest, 30 s", Figure::RatioTo(BARE), 1.5),
+    ("a proof of a range, pytest, 30 s, cold", Figure::RatioTo(BARE), 2.5),
+    ("a proof of a range, vitest, 1 s", Figure::RatioTo(BARE), 2.5),
+    ("a proof of a range, vitest, 1 s, cold", Figure::RatioTo(BARE), 4.0),
+    ("a proof of a range, vitest, 30 s", Figure::RatioTo(BARE), 1.5),
+    ("a proof of a range, vitest, 30 s, cold", Figure::RatioTo(BARE), 2.5),
+    ("a proof of a range, go, 1 s", Figure::RatioTo(BARE), 2.5),
+    ("a proof of a range, go, 1 s, cold", Figure::RatioTo(BARE), 4.0),
+    ("a proof of a range, go, 30 s", Figure::RatioTo(BARE), 1.5),
+    ("a proof of a range, go, 30 s, cold", Figure::RatioTo(BARE), 2.5),
+    ("a proof of a range, cargo, 1 s", Figure::RatioTo(BARE), 2.5),
+    ("a proof of a range, cargo, 1 s, cold", Figure::RatioTo(BARE), 4.0),
+    ("a proof of a range, cargo, 30 s", Figure::RatioTo(BARE), 1.5),
+    ("a proof of a range, cargo, 30 s, cold", Figure::RatioTo(BARE), 2.5),
 ];
 /// What a verdict is compared with.
 pub(super) const BARE: &str = "one bare run";

@@ -1,4 +1,5 @@
-//! What a GREEN verdict costs, controls included, beside one bare run of the same suite.
+//! What a GREEN verdict costs, controls included, and what the proof of a whole range does, beside one bare run of the same
+//! suite.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -23,9 +24,42 @@ pub(super) enum Start {
     Cold,
 }
 
+/// What is asked of redgreen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Judge,
+    Verify,
+}
+
+impl Verb {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Judge => "a GREEN verdict",
+            Self::Verify => "a proof of a range",
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Judge => &["judge", "green", "--json"],
+            Self::Verify => &["verify", "HEAD~2..HEAD", "--commits", "never", "--json"],
+        }
+    }
+
+    /// Milliseconds of ours, as the answer says.
+    fn own(self, said: &serde_json::Value) -> f64 {
+        let own = match self {
+            Self::Judge => &said["ownMs"],
+            Self::Verify => &said["evidence"]["ownMs"],
+        };
+        own.as_f64().unwrap_or_default()
+    }
+}
+
 /// What is measured: a framework, how long its old suite takes in seconds, how often, from which start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
+    pub(super) verb: Verb,
     pub(super) framework: Option<&'static str>,
     pub(super) seconds: u32,
     pub(super) turns: usize,
@@ -44,9 +78,9 @@ pub(super) fn measures(
     for plan in &length.verdicts() {
         for kata in KATAS.iter().filter(|kata| plan.framework.is_none_or(|name| name == kata.name)) {
             let cold = if plan.start == Start::Cold { ", cold" } else { "" };
-            let name = format!("a GREEN verdict, {}, {} s{cold}", kata.name, plan.seconds);
+            let name = format!("{}, {}, {} s{cold}", plan.verb.name(), kata.name, plan.seconds);
             tell(&name);
-            let root = folder.join(format!("verdict-{}-{}{}", kata.name, plan.seconds, cold.replace(", ", "-")));
+            let root = folder.join(name.replace(", ", "-").replace(' ', "-"));
             match trial(kata, &root, plan, environment, ours, stop)? {
                 Ok(trial) => measures.extend(trial.compare(&name, plan, stop)?),
                 Err(why) => tell(&format!("left out: {why}")),
@@ -96,7 +130,7 @@ impl Trial<'_> {
             let (bare, _) = sample(&self.bare, stop)?;
             let (judged, said) = sample(&self.judge, stop)?;
             let said: serde_json::Value = serde_json::from_slice(&said).context("read a verdict")?;
-            all.push(Turn { judged, bare, own: said["ownMs"].as_f64().unwrap_or_default() });
+            all.push(Turn { judged, bare, own: plan.verb.own(&said) });
         }
         Ok(compared(name, &all))
     }
@@ -171,6 +205,6 @@ fn trial<'a>(
             }
         }
     }
-    let judge = ours.args(["judge", "green", "--json"]);
+    let judge = ours.args(plan.verb.arguments());
     Ok(Ok(Trial { kata, root: root.to_owned(), rooms, judge, bare }))
 }

@@ -181,6 +181,21 @@ fn a_regression_a_weaker_test_and_a_skipped_one_are_refuted() {
 }
 
 #[test]
+fn an_old_test_that_asks_for_less_beside_a_feature_is_refuted_unless_it_is_obsolete() {
+    let story = feature();
+    story.file("tests/test_old.py", &OLD_TEST.replace("== 4", "is not None")).commit("asks for less");
+    let (_, json) = verify(&story, "main..topic");
+    assert_eq!(json["outcome"], "refuted", "{json:#}");
+    assert!(codes(&json)[0].starts_with("refactor.tests_"), "{json:#}");
+    // The behaviour changed, and the old test says so.
+    let changed = OLD_TEST.replace("assert double(2) == 4", "assert double(2) in (5, 5.0)");
+    story.file("old.py", "def double(n):\n    return 2 * n + 1\n").file("tests/test_old.py", &changed);
+    story.commit("doubles and adds one");
+    let json = proven(&story, "main..topic");
+    assert!(classes(&json).contains(&"test_doubles proven".to_owned()), "{json:#}");
+}
+
+#[test]
 fn documentation_a_lock_file_and_an_empty_range() {
     let story = project();
     story.file("README.md", "# It\n").file("docs/guide.md", "words\n").commit("words");
