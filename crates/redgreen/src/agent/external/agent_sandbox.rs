@@ -15,6 +15,7 @@ use crate::agent::Orders;
 use crate::agent::network::NetworkRules;
 use crate::agent::visible::{Places, Visible, matches};
 use crate::config::{self, Environment, agents};
+use crate::foreign;
 use crate::process::Program;
 use crate::sandbox::{Fence, Sandbox};
 
@@ -250,15 +251,18 @@ impl AgentSandbox {
         let Some(from) = self.own_settings(own) else { return Ok(()) };
         for file in &own.copy {
             let (source, target) = (from.join(file), folder.join(file));
+            let act = || format!("copy {}", source.display());
             // The first turn's copy stays: the program may have added to it.
-            if source.is_file() && !target.exists() {
-                fs::copy(&source, &target).with_context(|| format!("copy {}", source.display()))?;
+            if source.is_file() && target.symlink_metadata().is_err() {
+                foreign::copy(&source.canonicalize().with_context(act)?, folder, file).with_context(act)?;
             }
         }
         for file in &own.link {
             let (source, target) = (from.join(file), folder.join(file));
-            if source.is_file() && !target.is_symlink() {
-                symlink(&source, &target).with_context(|| format!("link {}", target.display()))?;
+            // A program that replaced the link by a file of its own keeps that one.
+            if source.is_file() && target.symlink_metadata().is_err() {
+                let act = || format!("link {}", target.display());
+                symlink(&source, foreign::make_way(folder, file.as_ref()).with_context(act)?).with_context(act)?;
             }
         }
         Ok(())
