@@ -7,7 +7,7 @@ use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, fcntl_setfl};
 
 use crate::config::is_inside;
 use crate::git::remove_folder;
@@ -18,6 +18,15 @@ pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
+}
+
+/// Opens a file that somebody names on a command line or in a setting; it may be a link or a pipe. A pipe that nobody writes
+/// to is empty, instead of keeping us waiting.
+pub fn open_named(path: &Path) -> Result<File> {
+    let file = open_at_once(path, OFlags::empty())?;
+    // From here on, what a writer has not written yet is waited for.
+    fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
 }
 
 /// Writes a new file below `folder`, in place of whatever has its name.
@@ -78,10 +87,14 @@ pub fn stays(worktree: &Path, full: &Path) -> std::result::Result<PathBuf, Strin
 
 /// A plain file, open for reading. A link is not followed, and a pipe does not keep us waiting.
 fn open(path: &Path) -> Result<Option<File>> {
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
     // What cannot be opened this way, such as a link or a socket, is no plain file.
-    let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else { return Ok(None) };
+    let Ok(file) = open_at_once(path, OFlags::NOFOLLOW) else { return Ok(None) };
     Ok(file.metadata()?.is_file().then_some(file))
+}
+
+fn open_at_once(path: &Path, flags: OFlags) -> Result<File> {
+    let flags = i32::try_from((flags | OFlags::NONBLOCK).bits()).unwrap_or_default();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 #[cfg(test)]
@@ -112,6 +125,25 @@ mod tests {
         for name in ["large", "folder", "link", "endless", "pipe", "missing"] {
             assert_eq!(read(&at(name), BYTES_MAX).unwrap(), None, "{name}");
         }
+    }
+
+    #[test]
+    fn a_pipe_that_is_named_is_read_to_its_end_or_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        pipe(&path);
+        let mut text = String::new();
+        open_named(&path).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "");
+        let mut reader = open_named(&path).unwrap();
+        let writer = std::thread::spawn(move || {
+            let mut writer = OpenOptions::new().write(true).open(path).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            writer.write_all(b"late").unwrap();
+        });
+        while reader.read_to_string(&mut text).unwrap() == 0 {}
+        writer.join().unwrap();
+        assert_eq!(text, "late");
     }
 
     #[test]
