@@ -285,7 +285,8 @@ fn scratch(orders: &Orders<'_>) -> PathBuf {
 
 /// The program's own settings, for all turns of the run.
 fn own_home(orders: &Orders<'_>, own: &agents::Home) -> PathBuf {
-    orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from))
+    // A project names the folder of its own agents: it is one name here, whatever it leads to.
+    orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from.replace('/', "-")))
 }
 
 /// Whether a program may know a variable, by its own patterns or those of all programs.
