@@ -73,6 +73,8 @@ const COMMON: &[&str] = &[
 const NEVER: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_ENV_FILE"];
 /// Processes of an agent's turn at a time.
 const PROCESSES_MAX: u32 = 2048;
+/// As for the built-in agent: a file of holes takes git as long to read as a full one.
+const FILE_BYTES_MAX: u64 = 4 << 30;
 /// What agents fetched, in the workshop.
 const CACHE: &str = "agent-caches";
 /// Variables that tell package managers where to keep what they fetch, and a folder for each.
@@ -156,7 +158,8 @@ impl AgentSandbox {
             fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         }
         writable.extend(files.into_iter().filter(|file| file.is_file()));
-        Ok(Fence { writable, shown, processes_max: Some(PROCESSES_MAX), ..fence })
+        let (processes_max, file_bytes_max) = (Some(PROCESSES_MAX), Some(FILE_BYTES_MAX));
+        Ok(Fence { writable, shown, processes_max, file_bytes_max, ..fence })
     }
 
     /// The program in the worktree, with an environment that only we decide on.

@@ -1,4 +1,4 @@
-//! Code under test that puts links and pipes where redgreen, which no fence holds, reads and writes next: in its temporary
+//! Code under test, and agents, that put links and pipes where redgreen, which no fence holds, reads and writes next: in its temporary
 //! folder, and in place of its report. Nothing of the user's changes, and nobody waits for ever.
 
 use std::fs;
@@ -69,6 +69,37 @@ fn survives(set: impl Fn(&Story) -> String) {
     assert_ne!(said.code, Some(TIMED_OUT), "{said:?}");
     assert!(matches!(said.code, Some(0 | 1 | 3)), "{said:?}");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine\n", "{said:?}");
+    assert_eq!(story.belongings(), belongings, "{said:?}");
+}
+
+/// Links, pipes, repositories and a file without an end in the worktree, left there by an agent's program.
+#[test]
+fn what_an_agent_leaves_in_the_worktree_is_survived() {
+    let story = Story::new();
+    let (mine, ran) = (story.place("home/mine.txt"), story.place("ran"));
+    fs::write(&mine, "mine\n").unwrap();
+    let script = format!(
+        "cat > /dev/null\n\
+         rm -f test-list.md; ln -s '{mine}' test-list.md; mkfifo pipe.py test_pipe.py; ln -s loop loop\n\
+         mkdir -p .redgreen/withheld; mkfifo .redgreen/withheld/test_p.py; ln -s '{mine}' .redgreen/withheld/test_q.py\n\
+         git init -q sub; git -C sub config core.fsmonitor 'touch {ran}'; echo x > sub/f\n\
+         rm -rf .git; cp -r sub/.git .git; mkdir locked; echo x > locked/f; chmod 000 locked\n\
+         truncate -s 300G huge\n\
+         echo '{{\"currentTest\": {{\"description\": \"a\", \"testFile\": \"test_a.py\", \"implFile\": \"a.py\"}}}}'\n",
+        mine = mine.display(),
+        ran = ran.display()
+    );
+    story.script("agent.sh", &script);
+    let own = format!("[agent.custom.own]\ncommand = [\"sh\", {:?}]\n", story.place("agent.sh"));
+    story.file("redgreen.toml", &format!("backoff = 0.0\nmax-retries = 0\n[agent]\nname = \"own\"\n{own}"));
+    story.commit("an agent");
+    let belongings = story.belongings();
+    let mut command = story.command("timeout");
+    command.args(["--signal=KILL", SECONDS_MAX]).arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "an adder"]);
+    let said = Said::of("run", &command.output().unwrap());
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "mine\n", "{said:?}");
+    assert!(!ran.exists(), "{said:?}");
     assert_eq!(story.belongings(), belongings, "{said:?}");
 }
 
