@@ -70,7 +70,7 @@ const WRITING: &[&str] = &[
     "history",
 ];
 /// Verbs that look at the project's files, and run its tests. They take seconds, so only some repositories get them.
-const RUNNING: &[&str] = &["doctor", "test", "judge green --explain", "run --script @quick.toml x"];
+const RUNNING: &[&str] = &["doctor", "test --timeout 20", "judge green --explain", "run --script @quick.toml x"];
 /// Verbs that look at files and run nothing.
 const LOOKING: &[&str] = &[
     "agents",
