@@ -17,6 +17,21 @@ pub fn on_one_line(text: &str) -> Cow<'_, str> {
     replaced(text, Lines::One)
 }
 
+/// A word of a command that is shown to a person, who may paste it into a shell: in quotes where a shell would read anything
+/// else into it. Git allows a branch called `main;rm`.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,@%+".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(in_quotes(text))
+}
+
+/// The same, always in quotes.
+pub fn in_quotes(text: &str) -> String {
+    format!("'{}'", on_one_line(text).replace('\'', r"'\''"))
+}
+
 /// The same text without SGR sequences (`ESC [ 3 1 m`). Test runners colour their output, which is no attack and no
 /// information. Every other sequence stays, for `visible` to show.
 pub fn without_colours(text: &str) -> Cow<'_, str> {

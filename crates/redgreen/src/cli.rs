@@ -37,6 +37,7 @@ use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use pulse::Pulse;
 use redgreen_core::policy::Spent;
+use redgreen_core::text::shell_word;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -322,8 +323,9 @@ fn branch_line(stopped: &Stopped) -> String {
     match stopped.outcome {
         Outcome::Merged | Outcome::Aborted => String::new(),
         _ => {
-            let (branch, target) = (view::name(&run.branch), view::name(&run.target));
-            format!("{branch}    (git diff {target}...{branch})")
+            let branch = view::name(&run.branch);
+            let range = format!("{}...{}", run.target, run.branch);
+            format!("{branch}    (git diff {})", shell_word(&range))
         }
     }
 }

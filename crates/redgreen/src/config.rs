@@ -23,6 +23,7 @@ use redgreen_core::model::price::{Price, Prices};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
 use redgreen_core::proof::Policy as Verify;
+use redgreen_core::text::in_quotes;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -470,7 +471,7 @@ fn text(project: &Path, name: &str) -> Result<Option<String>> {
     if !facts.is_file() || !inside() {
         return Err(Failure::usage(format!("{name} is not a file of the project, and is not read"))
             .evidence(format!("{} is a link that leads out of the project, or no file", path.display()))
-            .next(format!("ls -l '{}'", path.display()))
+            .next(format!("ls -l {}", in_quotes(&path.to_string_lossy())))
             .into());
     }
     let length = facts.len();

@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::state::State;
 use redgreen_core::text;
+use redgreen_core::text::in_quotes;
 use serde::{Deserialize, Serialize};
 
 pub use store::{RunFolder, Store};
@@ -265,7 +266,7 @@ fn damaged(path: &Path, line: u64, why: &str) -> anyhow::Error {
     Failure::environment(format!("the journal {} is damaged in line {line}", path.display()))
         .evidence(why.to_owned())
         .evidence("the commits and notes of the run are in git and are not affected; it can go on from its last note")
-        .next(format!("mv '{}' ~/{id}.damaged, then: redgreen resume {id}", folder.display()))
+        .next(format!("mv {} ~/{id}.damaged, then: redgreen resume {id}", in_quotes(&folder.to_string_lossy())))
         .into()
 }
 

@@ -7,6 +7,7 @@ pub mod config;
 pub mod egress;
 pub mod engine;
 pub mod failure;
+pub mod foreign;
 pub mod git;
 pub mod guard;
 pub mod journal;

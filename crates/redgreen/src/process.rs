@@ -19,6 +19,7 @@ use anyhow::{Context, Result};
 pub use keyboard::{Typed, typed};
 use pipes::Pipes;
 use redgreen_core::report::Exit;
+use redgreen_core::text::shell_word;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 pub use suites::{AtWork, SuiteAtWork};
 
@@ -466,13 +467,7 @@ pub fn kill_marked(name: &str, value: &str) {
 }
 
 fn quote(word: &OsStr) -> String {
-    let word = word.to_string_lossy();
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.into_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    shell_word(&word.to_string_lossy()).into_owned()
 }
 
 /// Serves the program until it has ended; ends it, and all its children, when its time is up or the user wants to stop.

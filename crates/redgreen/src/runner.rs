@@ -27,6 +27,7 @@ pub use tally::Tally;
 use crate::config;
 use crate::egress::{Listen, Proxy, Rules};
 use crate::failure::Failure;
+use crate::foreign;
 use crate::process::{AtWork, Attention, Limits, Output, Program, Stop, kill_marked};
 use crate::room::{Request, Room};
 use crate::sandbox::{Fence, Network, Outlet, Sandbox};
@@ -407,7 +408,8 @@ impl Run<'_> {
         }
         let allowed = AllowList::new(targets.iter().cloned().map(Entry::Exact));
         let rules = Rules { allowed, upstream: config::Models::default() };
-        let proxy = Proxy::start(Listen::Socket, rules, &self.scratch.join(SERVICES_LOG)).context("let services in")?;
+        let log = foreign::write(self.scratch, SERVICES_LOG, b"").context("make a list of connections")?;
+        let proxy = Proxy::start(Listen::Socket, rules, &log).context("let services in")?;
         let outlet = Outlet { proxy: proxy.address().clone(), tunnels: targets };
         Ok(Some((proxy, outlet)))
     }

@@ -96,3 +96,19 @@ fn no_line_is_a_command_of_a_ci_system() {
         assert_eq!(without_commands(text), expected, "{text:?}");
     }
 }
+
+#[test]
+fn a_word_of_a_command_is_one_word_to_a_shell() {
+    for (text, word) in [
+        ("main", "main"),
+        ("prójekt/test_a.py::test_b", "prójekt/test_a.py::test_b"),
+        ("", "''"),
+        ("two words", "'two words'"),
+        ("main;touch${IFS}x", "'main;touch${IFS}x'"),
+        ("it's", r"'it'\''s'"),
+        ("~", "'~'"),
+        ("a\nb\u{1b}", "'a␊b␛'"),
+    ] {
+        assert_eq!(shell_word(text), word, "{text:?}");
+    }
+}

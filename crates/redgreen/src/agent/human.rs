@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::{Orders, Taken};
 use crate::failure::Failure;
+use crate::foreign;
 use crate::process::{Interrupted, Program, Stop, Typed, typed};
 
 /// How often the files are looked at.
@@ -27,6 +28,9 @@ const SETTLED: Duration = Duration::from_millis(600);
 const FILES_MAX: usize = 20_000;
 /// Folders that tools fill while nobody saves anything.
 const UNWATCHED: &[&str] = &[".git", "node_modules", "target", "__pycache__", ".venv", ".pytest_cache"];
+
+/// A list is written by hand; what is larger is some other file.
+const LIST_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens an editor.
 const EDIT: &str = "e";
@@ -106,7 +110,8 @@ impl Human {
 
     /// The next test is the first open box; where a keyboard is there, its files are asked for.
     fn choose(&self, orders: &mut Orders<'_>) -> Result<String> {
-        let text = fs::read_to_string(orders.worktree.join(test_list::FILE)).unwrap_or_default();
+        let text = foreign::read(&orders.worktree.join(test_list::FILE), LIST_BYTES_MAX)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
         let assignment = orders.assignment;
         let known = Known { completed: &assignment.completed, pending: &assignment.pending };
         let list = TestList::parse(&test_list::own(Some(&text), known).text);

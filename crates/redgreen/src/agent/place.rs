@@ -11,6 +11,8 @@ use redgreen_core::syntax::Language;
 use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, open, openat2};
 use rustix::io::Errno;
 
+use crate::foreign;
+
 /// A larger file is nothing for a model.
 pub(super) const FILE_BYTES_MAX: u64 = 8 << 20;
 
@@ -54,7 +56,7 @@ impl Place {
         if let Some(why) = off_limits(&inside) {
             return Err(format!("{path} {why}"));
         }
-        let real = stays(&self.root, &full).map_err(|why| format!("{path}: {why}"))?;
+        let real = foreign::stays(&self.root, &full).map_err(|why| format!("{path}: {why}"))?;
         // By another name it is the same file.
         match real.strip_prefix(&self.root).ok().and_then(off_limits) {
             Some(why) => Err(format!("{path} {why}")),
@@ -163,19 +165,6 @@ impl Place {
             }
         }
         Ok(inside)
-    }
-}
-
-/// Follows the links of the part of `full` that exists already, to where it really is.
-pub(super) fn stays(worktree: &Path, full: &Path) -> Result<PathBuf, String> {
-    let real = |path: &Path| path.canonicalize().map_err(|error| format!("the path leads nowhere: {error}"));
-    // `symlink_metadata` and not `exists`, which overlooks a link to a file that is yet to be created.
-    let existing = full.ancestors().find(|part| part.symlink_metadata().is_ok());
-    let real_one = real(existing.unwrap_or(worktree))?;
-    if real_one.starts_with(real(worktree)?) {
-        Ok(real_one)
-    } else {
-        Err("the path leaves the worktree through a link".to_owned())
     }
 }
 

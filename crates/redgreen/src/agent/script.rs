@@ -11,7 +11,6 @@ mod verbs;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,6 +21,7 @@ use redgreen_core::phase::Role;
 
 use crate::agent::{Orders, Taken};
 use crate::failure::Failure;
+use crate::foreign;
 
 /// A script is written by hand; what is larger is some other file.
 const SCRIPT_BYTES_MAX: u64 = 16 << 20;
@@ -96,11 +96,13 @@ impl Script {
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
         let mut bytes = Vec::new();
-        File::open(path).and_then(|file| file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(|error| {
-            Failure::usage(format!("cannot read the script {name}"))
-                .evidence(error.to_string())
-                .next("name a file that is there: --script FILE")
-        })?;
+        foreign::open_named(path).and_then(|file| file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(
+            |error| {
+                Failure::usage(format!("cannot read the script {name}"))
+                    .evidence(error.to_string())
+                    .next("name a file that is there: --script FILE")
+            },
+        )?;
         if bytes.len() as u64 > SCRIPT_BYTES_MAX {
             let limit = format!("it is larger than {} MiB", SCRIPT_BYTES_MAX >> 20);
             let failure = Failure::usage(format!("cannot read the script {name}")).evidence(limit);

@@ -14,6 +14,7 @@ use super::Orders;
 use super::place::holds_secrets;
 use crate::config::{self, Environment};
 use crate::failure::Failure;
+use crate::foreign;
 use crate::git::Git;
 use crate::journal::Store;
 use crate::room::furnish_home;
@@ -260,16 +261,13 @@ impl SetAside {
         let walk = WalkBuilder::new(&self.folder).standard_filters(false).build();
         for entry in walk.filter_map(Result::ok).filter(|entry| !entry.file_type().is_some_and(|kind| kind.is_dir())) {
             let Ok(inside) = entry.path().strip_prefix(&self.folder) else { continue };
-            let target = self.worktree.join(inside);
-            if back == Back::Missing && target.symlink_metadata().is_ok() {
+            if back == Back::Missing && self.worktree.join(inside).symlink_metadata().is_ok() {
                 continue;
             }
             // What cannot be put back stays where it is, and is tried again at the next turn.
-            fs::create_dir_all(target.parent().unwrap_or(&self.worktree)).ok();
-            if target.is_dir() && !target.is_symlink() {
-                crate::git::remove_folder(&target).ok();
+            if let Ok(target) = foreign::make_way(&self.worktree, inside) {
+                take(entry.path(), &target).ok();
             }
-            take(entry.path(), &target).ok();
         }
     }
 }
@@ -342,7 +340,13 @@ mod tests {
         assert!(!worktree.join(".env").exists() && worktree.join("src/secrets.py").exists());
         fs::write(worktree.join(".env"), "another").unwrap();
         fs::remove_dir_all(worktree.join("config")).unwrap();
+        // The agent leads one folder to another of the user's, which has a file of that name.
+        let other = folder.path().join("other");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("secrets.yaml"), "mine").unwrap();
+        std::os::unix::fs::symlink(&other, worktree.join("config")).unwrap();
         drop(set_aside);
+        assert_eq!(fs::read_to_string(other.join("secrets.yaml")).unwrap(), "mine");
         for path in ["config/secrets.yaml", ".env"] {
             assert_eq!(fs::read_to_string(worktree.join(path)).unwrap(), path);
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::ValueEnum;
+use redgreen_core::text::shell_word;
 
 use super::Desk;
 use crate::failure::{Code, Failure};
@@ -81,7 +82,7 @@ fn landed(path: &Path) -> Result<Landed> {
     let unusable = |error: String| {
         Failure::usage(format!("{} holds no figures to compare with", path.display()))
             .evidence(error)
-            .next(format!("redgreen bench --json > {}", path.display()))
+            .next(format!("redgreen bench --json > {}", shell_word(&path.to_string_lossy())))
     };
     let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
     Ok(serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?)

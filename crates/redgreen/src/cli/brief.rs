@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use redgreen_core::brief::{Brief, Component, Door};
+use redgreen_core::text::shell_word;
 use serde::Serialize;
 
 use super::Desk;
@@ -30,7 +31,7 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let understood = brief::read(&self.file, &desk.folder)?;
         let option = if understood.brief.door == Door::Task { "--task" } else { "--spec" };
-        let next = format!("redgreen run {option} {}", self.file.display());
+        let next = format!("redgreen run {option} {}", shell_word(&self.file.to_string_lossy()));
         let answer = Answer { version: 1, brief: &understood.brief, unused: &understood.unused };
         desk.printer.answer(&words(&understood, &next), &answer);
         Ok(Code::Done)

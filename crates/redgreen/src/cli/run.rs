@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use redgreen_core::event::{Commits, Outcome};
+use redgreen_core::text::shell_word;
 
 use super::Desk;
 use crate::agent::choice::{self, Choice};
@@ -177,10 +178,7 @@ impl From<LimitArgs> for ops::run::Limits {
 
 /// Nothing says what to build. A request behind `--context` was taken for one more path: the error has it in its place.
 fn nothing_to_build(folder: &Path, context: &[PathBuf]) -> Failure {
-    let quoted = |word: &Path| {
-        let word = word.display().to_string();
-        if word.contains(char::is_whitespace) { format!("{word:?}") } else { word }
-    };
+    let quoted = |word: &Path| shell_word(&word.to_string_lossy()).into_owned();
     let words = |paths: &[PathBuf]| paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" ");
     let failure = Failure::usage("nothing says what to build");
     match context.split_last() {
@@ -189,7 +187,7 @@ fn nothing_to_build(folder: &Path, context: &[PathBuf]) -> Failure {
             .next("redgreen run \"<what to build>\""),
         Some((last, paths)) if !paths.is_empty() && !folder.join(last).exists() => failure
             .evidence(format!("every word after --context is read as a path, {} too", quoted(last)))
-            .next(format!("redgreen run {:?} --context {}", last.display().to_string(), words(paths))),
+            .next(format!("redgreen run {} --context {}", quoted(last), words(paths))),
         Some(_) => failure
             .evidence("--context only says what agents are shown")
             .next(format!("redgreen run \"<what to build>\" --context {}", words(context))),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use redgreen_core::text::shell_word;
 use serde::Serialize;
 
 use super::Desk;
@@ -93,7 +94,7 @@ impl Args {
             }
             Act::Restore { name, branch } => {
                 let (item, branch) = salvage::restore(&project, &name, branch.as_deref())?;
-                let next = view::next_line(&format!("git log -p {branch}"));
+                let next = view::next_line(&format!("git log -p {}", shell_word(&branch)));
                 let text = format!("{} is on branch {}\n{next}", view::name(&item.name), view::name(&branch));
                 desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: Some(branch.to_string()) });
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use redgreen_core::report::{LoadError, Outcome, Report, Status, Test};
-use redgreen_core::text::without_colours;
+use redgreen_core::text::{shell_word, without_colours};
 
 use super::Desk;
 use crate::config;
@@ -122,7 +122,7 @@ fn summary(tested: &Tested, detail: Detail) -> String {
     text.push_str(&view::block(&rows, ""));
     text.push_str(&closing(tested));
     if let Some(first) = failures.first() {
-        text.push_str(&view::next_line(&format!("redgreen test {}", quoted(&first.id))));
+        text.push_str(&view::next_line(&format!("redgreen test {}", shell_word(&without_colours(&first.id)))));
     }
     text
 }
@@ -260,11 +260,4 @@ fn plain(text: &str) -> String {
 /// The same of a name, which adds no line.
 fn name(text: &str) -> String {
     view::name(&without_colours(text)).into_owned()
-}
-
-/// A test's id as a word of a command line.
-fn quoted(id: &str) -> String {
-    let id = name(id);
-    let safe = |letter: char| letter.is_alphanumeric() || "-_./:,@%+=".contains(letter);
-    if id.chars().all(safe) { id } else { format!("'{}'", id.replace('\'', r"'\''")) }
 }

@@ -139,8 +139,11 @@ impl Row {
         let words = [&self.new, &self.resume, &self.fork, &self.model, &self.fenced, &self.unfenced];
         let words = words.into_iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect();
         let set = self.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let of_home =
-            |home: &Home| home.link.iter().chain(&home.copy).map(|part| format!("{}/{part}", home.from)).collect();
+        // The variable decides where it is set, so that a harmless folder is not all that its user reads of.
+        let place = |home: &Home, part: &str| {
+            format!("${0}/{part}, or ~/{1}/{part} where {0} is not set", home.variable, home.from)
+        };
+        let of_home = |home: &Home| home.link.iter().chain(&home.copy).map(|part| place(home, part)).collect();
         let all: [(&'static str, Vec<String>); 7] = [
             ("agent.custom", vec![self.command.line()]),
             ("agent.custom words", words),

@@ -22,6 +22,7 @@ use redgreen_core::verdict::{Code, Decision, Reason, Verdict};
 use super::Engine;
 use super::turning::write;
 use crate::failure::Failure;
+use crate::foreign;
 use crate::trial::{self, Tried};
 
 /// Of files that lack tests, at most so many lines are named.
@@ -212,20 +213,17 @@ pub(super) fn unmarked(assignment: &Assignment, turn: &Turn, worktree: &Path) ->
         return Ok(None);
     }
     for Block { path, content } in blocks(answer) {
-        let Some(place) = inside(worktree, &path) else {
+        if !is_inside(worktree, &path) {
             let message = format!("its answer has a file for {path:?}, which is not a path inside the project");
             return Ok(Some(Turn::Failed { failure: AgentFailure::Crash, message }));
-        };
-        if let Some(parent) = place.parent() {
-            fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
         }
-        fs::write(&place, content).with_context(|| format!("write {}", place.display()))?;
+        foreign::write(worktree, &path, content.as_bytes()).with_context(|| format!("write {path}"))?;
     }
     Ok(None)
 }
 
 /// Where a path of an answer leads, if that is inside, not git's own, and not through a link.
-fn inside(worktree: &Path, path: &str) -> Option<std::path::PathBuf> {
+fn is_inside(worktree: &Path, path: &str) -> bool {
     let relative = Path::new(path);
     let plain = relative.components().all(|part| match part {
         Component::Normal(name) => name != ".git",
@@ -234,7 +232,7 @@ fn inside(worktree: &Path, path: &str) -> Option<std::path::PathBuf> {
     });
     let place = worktree.join(relative);
     let mut above = place.ancestors().take_while(|above| *above != worktree);
-    (plain && !path.ends_with('/') && !place.is_dir() && !above.any(Path::is_symlink)).then_some(place)
+    plain && !path.ends_with('/') && !place.is_dir() && !above.any(Path::is_symlink)
 }
 
 /// While coverage is made up for, code that is right stays as it is.

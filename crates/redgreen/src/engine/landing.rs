@@ -12,6 +12,7 @@ use redgreen_core::names::{Branch, Oid, SalvageName};
 use redgreen_core::phase::JudgedPhase;
 use redgreen_core::report::Report;
 use redgreen_core::test_list;
+use redgreen_core::text::shell_word;
 use redgreen_core::verdict::{Code, Decision};
 
 use super::others::misses_tests;
@@ -173,7 +174,7 @@ impl Engine<'_> {
                     "the branch {} was moved by someone else",
                     self.state.run.branch
                 ))
-                .next(format!("git branch -f {} {}", self.state.run.branch, head.commit))
+                .next(format!("git branch -f {} {}", shell_word(&self.state.run.branch), head.commit))
                 .into());
             }
         }

@@ -12,6 +12,7 @@ use redgreen_core::test_list::{self, Known};
 
 use super::Engine;
 use super::turning::write;
+use crate::foreign;
 use crate::git::Worktree;
 
 /// A list is written by hand; what is larger is some other file.
@@ -95,15 +96,8 @@ impl Engine<'_> {
 
 /// The file's text; `None` when it is no plain file of bearable size. A link is not followed: it may lead anywhere.
 fn read(path: &Path) -> Result<Option<String>> {
-    let act = || format!("read {}", path.display());
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(act),
-        Ok(facts) if !facts.is_file() || facts.len() > LIST_BYTES_MAX => return Ok(None),
-        Ok(_) => {}
-    }
-    let bytes = fs::read(path).with_context(act)?;
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    let bytes = foreign::read(path, LIST_BYTES_MAX).with_context(|| format!("read {}", path.display()))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// A new file in place of whatever is there, so that no link of an agent's is written through.

@@ -12,6 +12,7 @@ use super::turning::{agent_environment, last_lines, write};
 use crate::agent::Team;
 use crate::config;
 use crate::failure::Failure;
+use crate::foreign;
 use crate::git::Worktree;
 use crate::process::Limits;
 use crate::{room, trial};
@@ -129,6 +130,15 @@ fn bring(from: &Path, to: &Path, path: &Path, link: bool) -> Result<()> {
     let (source, target) = (from.join(path), to.join(path));
     if !source.exists() || target.exists() {
         return Ok(());
+    }
+    if let Err(why) = foreign::stays(to, &target) {
+        return Err(Failure::usage(format!(
+            "{} in worktree.copy or worktree.link leaves the worktree",
+            path.display()
+        ))
+        .evidence(why)
+        .next(format!("name a path without that link in {}", config::FILE))
+        .into());
     }
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;

@@ -10,6 +10,7 @@ use redgreen_core::phase::JudgedPhase;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::state::review::Review;
 use redgreen_core::state::{Progress, Situation, Stage};
+use redgreen_core::text::shell_word;
 use redgreen_core::verdict::Decision;
 
 use super::others::misses_tests;
@@ -58,8 +59,9 @@ impl Engine<'_> {
                 return Err(Failure::environment(format!("the branch {branch} was rewritten"))
                     .evidence(format!("it is at {tip}, without the run's own commit {head}"))
                     .next(format!(
-                        "git branch {branch}-mine {branch} && git branch -f {branch} {head}; \
-                         then: redgreen resume {}",
+                        "git branch {1} {0} && git branch -f {0} {head}; then: redgreen resume {2}",
+                        shell_word(branch),
+                        shell_word(&format!("{branch}-mine")),
                         self.folder.id
                     ))
                     .into());

@@ -13,6 +13,7 @@ use redgreen_core::event::{Event, Mark};
 use redgreen_core::names::{Label, Oid, RunFile, RunId, SalvageName, SessionId};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::report::Report;
+use redgreen_core::text::shell_word;
 use redgreen_core::{test_list, text};
 
 use super::{Engine, Project, Sight, batching, elapsed_ms};
@@ -207,7 +208,7 @@ impl Engine<'_> {
             }
             return Err(Failure::environment(format!("the branch {} is gone", self.state.run.branch))
                 .evidence(format!("redgreen left it at {}", head.commit))
-                .next(format!("git branch {} {}", self.state.run.branch, head.commit))
+                .next(format!("git branch {} {}", shell_word(&self.state.run.branch), head.commit))
                 .into());
         }
         let mark = Mark { commit, tree: tree.clone() };

@@ -17,6 +17,7 @@ use redgreen_core::withheld::{self, FILE_BYTES_MAX, FOLDER, Joined, TestFile, Wi
 use super::Engine;
 use super::turning::write;
 use crate::failure::Failure;
+use crate::foreign;
 use crate::git::{Worktree, remove_folder};
 use crate::runner::{self, Suite};
 use crate::trial::Tried;
@@ -159,7 +160,8 @@ impl Engine<'_> {
         for path in &joined.paths {
             let place = worktree.path.join(path);
             let bytes = self.project.git.read_file(&joined.tree, path)?;
-            let (Some(bytes), false) = (bytes, place.symlink_metadata().is_ok()) else { continue };
+            let is_taken = place.symlink_metadata().is_ok() || foreign::stays(&worktree.path, &place).is_err();
+            let (Some(bytes), false) = (bytes, is_taken) else { continue };
             let act = || format!("write {}", place.display());
             fs::create_dir_all(place.parent().unwrap_or(&worktree.path)).with_context(act)?;
             fs::write(&place, bytes).with_context(act)?;
@@ -197,11 +199,10 @@ fn found(folder: &Path) -> Result<Vec<(String, Option<String>)>> {
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
             if facts.is_dir() {
                 folders.push(path);
-            } else if facts.is_file() && facts.len() <= FILE_BYTES_MAX as u64 {
-                let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
-                found.push((name, String::from_utf8(bytes).ok()));
             } else {
-                found.push((name, None));
+                let bytes = foreign::read(&path, FILE_BYTES_MAX as u64);
+                let bytes = bytes.with_context(|| format!("read {}", path.display()))?;
+                found.push((name, bytes.and_then(|bytes| String::from_utf8(bytes).ok())));
             }
         }
     }

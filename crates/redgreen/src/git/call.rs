@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Error, Result, bail};
 use redgreen_core::report::Exit;
+use redgreen_core::text::in_quotes;
 
 use super::{Git, version};
 use crate::failure::Failure;
@@ -232,7 +233,7 @@ pub(super) fn refused(act: &str, output: &Output) -> Error {
     match lock_in_the_way(&stderr) {
         Some(lock) => Failure::environment(what)
             .evidence("another git process holds the lock, or one was killed and left it behind")
-            .next(format!("rm -f '{lock}'   (when no other git is running)"))
+            .next(format!("rm -f {}   (when no other git is running)", in_quotes(lock)))
             .into(),
         None => Error::msg(what),
     }

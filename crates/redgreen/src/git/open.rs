@@ -35,15 +35,25 @@ impl Git {
         }
     }
 
-    /// Where git looks for this repository's hooks when its user runs it; our own calls have none.
+    /// Where git looks for this repository's hooks when its user runs it; our own calls have none. A folder that the
+    /// repository's own settings name has to be inside of it.
     pub fn hooks_folder(&self) -> Result<PathBuf> {
-        for scope in ["--local", "--global"] {
+        let named = |scope: &str| -> Result<Option<PathBuf>> {
             let asked = self.call(["config", scope, "--type=path", "--get", "core.hooksPath"]).ask("find the hooks")?;
-            if asked.success() {
-                return Ok(self.root.join(asked.stdout_text().trim_end()));
-            }
+            Ok(asked.success().then(|| self.root.join(asked.stdout_text().trim_end())))
+        };
+        let Some(own) = named("--local")? else {
+            return Ok(named("--global")?.unwrap_or_else(|| self.common_dir.join("hooks")));
+        };
+        let really = own.canonicalize().unwrap_or_default();
+        let inside = [&self.root, &self.common_dir].into_iter().filter_map(|folder| folder.canonicalize().ok());
+        if !inside.into_iter().any(|folder| really.starts_with(folder)) {
+            return Err(Failure::environment("core.hooksPath of this repository names no folder inside of it")
+                .evidence(own.display().to_string())
+                .next("git config --local core.hooksPath")
+                .into());
         }
-        Ok(self.common_dir.join("hooks"))
+        Ok(own)
     }
 
     /// History was cut off when this repository was cloned.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use redgreen_core::names::{Oid, RunBranch};
+use redgreen_core::text::in_quotes;
 
 use super::Git;
 use super::call::refused;
@@ -152,7 +153,7 @@ impl Git {
             let what = format!("the branch {branch} is checked out, so it was not changed");
             return Err(Failure::environment(what)
                 .evidence(format!("in {}", folder.display()))
-                .next(format!("git -C '{}' switch <another branch>", folder.display()))
+                .next(format!("git -C {} switch <another branch>", in_quotes(&folder.to_string_lossy())))
                 .into());
         }
         Ok(())

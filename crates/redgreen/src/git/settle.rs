@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use redgreen_core::names::{Branch, Oid};
+use redgreen_core::text::in_quotes;
 
 use super::call::CHECKOUT_MAX;
 use super::landing::{Landing, temporary};
@@ -80,7 +81,7 @@ impl Git {
             let what = format!("a merge in {place} is half-way, and git still holds its index");
             return Err(Failure::environment(what)
                 .evidence("the merge may still be running; wait for it to end")
-                .next(format!("rm -f '{}'   (when no git is running there)", lock.display()))
+                .next(format!("rm -f {}   (when no git is running there)", in_quotes(&lock.to_string_lossy())))
                 .into());
         }
         match traces {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use redgreen_core::names::RunId;
+use redgreen_core::text::in_quotes;
 
 use crate::failure::Failure;
 use crate::private;
@@ -44,7 +45,7 @@ impl Store {
                 plain(&entry)?;
             }
         }
-        all_plain(&self.cassettes(), || format!("rm -r '{}'", self.cassettes().display()))
+        all_plain(&self.cassettes(), || format!("rm -r {}", in_quotes(&self.cassettes().to_string_lossy())))
     }
 
     /// Exchanges with models, as far as they are kept.
@@ -189,7 +190,7 @@ impl Store {
 impl RunFolder {
     /// The same for everything in the run's folder, before its journal is opened.
     pub fn check(&self) -> Result<()> {
-        all_plain(&self.path, || format!("mv '{}' ~/{}.damaged", self.path.display(), self.id))
+        all_plain(&self.path, || format!("mv {} ~/{}.damaged", in_quotes(&self.path.to_string_lossy()), self.id))
     }
 
     pub fn reports(&self) -> PathBuf {
@@ -278,7 +279,7 @@ fn plain(path: &Path) -> Result<Plain> {
     let what = if kind.is_symlink() { "a link" } else { "neither a file nor a folder" };
     Err(Failure::environment(format!("{} is {what}, which redgreen did not make", path.display()))
         .evidence("nothing was read or written through it")
-        .next(format!("ls -l '{0}', and if it is not yours: rm '{0}'", path.display()))
+        .next(format!("ls -l {0}, and if it is not yours: rm {0}", in_quotes(&path.to_string_lossy())))
         .into())
 }
 

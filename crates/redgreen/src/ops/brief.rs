@@ -10,6 +10,7 @@ use redgreen_core::brief::spec::Read;
 use redgreen_core::brief::{Brief, Fault, design, spec, task};
 use redgreen_core::guard::{Refusal, TOKENS_MAX};
 use redgreen_core::task::Task;
+use redgreen_core::text::shell_word;
 
 use crate::engine::Project;
 use crate::failure::Failure;
@@ -111,7 +112,7 @@ fn request(request: &str) -> Result<Brief> {
 fn file(path: &Path, typed: &Path, kind: Option<Kind>) -> Result<Understood> {
     let name = typed.display();
     let unusable = || Failure::usage(format!("{name} cannot be used"));
-    let next = format!("correct it, then: redgreen brief {name}");
+    let next = format!("correct it, then: redgreen brief {}", shell_word(&typed.to_string_lossy()));
     let text = text(path).map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
     let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
     let syntax = if json { Syntax::Json } else { Syntax::Yaml };

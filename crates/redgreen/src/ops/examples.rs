@@ -1,6 +1,5 @@
 //! Files that say more of the brief: withheld examples, and tasks.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use redgreen_core::experiment::examples::{self, Example};
 use redgreen_core::task::Task;
 
 use crate::failure::Failure;
+use crate::foreign;
 
 /// They are written by hand or by a planner; what is larger is some other file.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -29,7 +29,7 @@ fn text(path: &Path, what: &str) -> Result<String> {
             .next(format!("name a file that is there: --{what} FILE"))
     };
     let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text));
+    let read = foreign::open_named(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text));
     match read {
         Err(error) => Err(cannot(error.to_string()).into()),
         Ok(_) if text.len() as u64 > FILE_BYTES_MAX => {

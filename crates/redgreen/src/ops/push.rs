@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use redgreen_core::forge;
+use redgreen_core::text::shell_word;
 use serde::Serialize;
 
 use super::{Stopped, pick, state_of};
@@ -30,7 +31,7 @@ pub fn check(project: &Project, run: Option<&str>) -> Result<()> {
     match project.git.upstream(&target)? {
         Some(_) => Ok(()),
         None => Err(Failure::usage(format!("{target} has no upstream branch to push to; nothing was merged"))
-            .next(format!("git push --set-upstream origin {target}, then: redgreen approve --push"))
+            .next(format!("git push --set-upstream origin {}, then: redgreen approve --push", shell_word(&target)))
             .into()),
     }
 }
@@ -46,7 +47,7 @@ pub fn push(project: &Project, stopped: &Stopped) -> Result<Way> {
     let target = &stopped.state.run.target;
     let Some(upstream) = project.git.upstream(target)? else {
         return Err(Failure::environment(format!("{target} is merged, and has no upstream branch any more"))
-            .next(format!("git push --set-upstream origin {target}"))
+            .next(format!("git push --set-upstream origin {}", shell_word(target)))
             .into());
     };
     match project.git.push(target, &upstream, &project.stop)? {
@@ -77,7 +78,7 @@ fn describe(target: &str, upstream: &Upstream, sent: Sent) -> Way {
         branch: target.to_owned(),
         upstream: upstream.name(),
         pushed: sent == Sent::Yes,
-        command: format!("git push {} {what}", upstream.remote),
+        command: format!("git push {} {}", shell_word(&upstream.remote), shell_word(&what)),
         pull_request: page.filter(|_| !upstream.is_default),
     }
 }

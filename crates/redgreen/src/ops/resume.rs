@@ -10,6 +10,7 @@ use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::handoff::{Handoff, RunFacts};
 use redgreen_core::names::{Label, Oid};
 use redgreen_core::note::Note;
+use redgreen_core::text::{in_quotes, shell_word};
 
 use super::run::{Limits, keep_agents, keep_examples, of_brief, went_wrong, withheld};
 use super::{Stopped, kill_at, notes, pick, report, state_of, team};
@@ -138,7 +139,11 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
             "run {} is meant for {}, which is no branch here",
             handoff.run.id, handoff.run.target
         ))
-        .next(format!("git branch {} origin/{}", handoff.run.target, handoff.run.target))
+        .next(format!(
+            "git branch {} {}",
+            shell_word(&handoff.run.target),
+            shell_word(&format!("origin/{}", handoff.run.target))
+        ))
         .into());
     }
     check_branch(git, &handoff, &tip)?;
@@ -200,7 +205,11 @@ fn check_branch(git: &Git, handoff: &Handoff, tip: &Oid) -> Result<()> {
     if let Some(folder) = git.checked_out(&branch.full_ref())? {
         return Err(Failure::environment(format!("the branch {branch} of run {id} is checked out"))
             .evidence(format!("in {}", folder.display()))
-            .next(format!("git -C '{}' switch {target}, then: redgreen resume {id}", folder.display()))
+            .next(format!(
+                "git -C {} switch {}, then: redgreen resume {id}",
+                in_quotes(&folder.to_string_lossy()),
+                shell_word(target)
+            ))
             .into());
     }
     match git.read_ref(&branch.full_ref())? {
@@ -215,7 +224,9 @@ fn two_tips(handoff: &Handoff, one: &Oid, other: &Oid) -> Failure {
         .evidence(format!("{one} has commits or a note that {other} has not, or the other way round"))
         .evidence("it is not moved, so that no commit is lost")
         .next(format!(
-            "git branch -m {branch} {branch}-kept (or delete the one you do not want), then: redgreen resume {id}"
+            "git branch -m {} {} (or delete the one you do not want), then: redgreen resume {id}",
+            shell_word(branch),
+            shell_word(&format!("{branch}-kept"))
         ))
 }
 

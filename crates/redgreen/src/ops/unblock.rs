@@ -2,10 +2,11 @@
 
 use redgreen_core::agent::Trouble;
 use redgreen_core::state::{Situation, State, review};
+use redgreen_core::text::shell_word;
 
 /// The commands that lead on from a blocked merge. `id` names the run.
 pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
-    let (branch, target) = (&state.run.branch, &state.run.target);
+    let (branch, target) = (shell_word(&state.run.branch), shell_word(&state.run.target));
     let approve = match state.situation {
         Situation::Reviewing(_) => format!("redgreen resume {id}"),
         _ => format!("redgreen approve {id}"),
@@ -33,7 +34,7 @@ pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
             "write the code, then: git commit --all    (or without your commits: git reset --keep {head})"
         )]),
         "branch.rewritten" => vec![
-            format!("git branch {branch}-mine {branch}"),
+            format!("git branch {} {branch}", shell_word(&format!("{}-mine", state.run.branch))),
             format!("git branch -f {branch} {head}    (then bring your commits back: git cherry-pick)"),
             approve,
         ],

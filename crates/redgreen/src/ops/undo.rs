@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::names::Oid;
 use redgreen_core::state::{Ending, Situation, State};
+use redgreen_core::text::shell_word;
 
 use super::{Stopped, kill_at, notes};
 use crate::engine::{Engine, Observer, Project};
@@ -110,7 +111,7 @@ fn merge_of(project: &Project, state: &State) -> Result<Merge> {
         [before] if !git.contains(&commit, head)? => (before.clone(), format!("git revert {commit}")),
         _ => {
             return Err(refuse(format!("{target} had its commits before redgreen merged them"))
-                .next(format!("git log --first-parent {target}"))
+                .next(format!("git log --first-parent {}", shell_word(target)))
                 .into());
         }
     };
@@ -122,9 +123,9 @@ fn merge_of(project: &Project, state: &State) -> Result<Merge> {
         Some(tip) if tip != commit && git.contains(&tip, &commit)? => {
             Err(refuse(format!("{target} has newer commits")).next(revert).into())
         }
-        Some(tip) if tip != commit => {
-            Err(refuse(format!("{target} does not have it any more")).next(format!("git log {target}")).into())
-        }
+        Some(tip) if tip != commit => Err(refuse(format!("{target} does not have it any more"))
+            .next(format!("git log {}", shell_word(target)))
+            .into()),
         Some(_) => match git.published(&commit)?.as_slice() {
             [] => Ok(Merge { commit, before }),
             places => Err(refuse(format!("it is pushed, and others may have it: {}", places.join(", ")))

@@ -4,7 +4,7 @@ mod commits;
 mod range;
 mod weakened;
 
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,7 @@ use super::trust;
 use crate::config;
 use crate::engine::Project;
 use crate::failure::{self, Failure};
+use crate::foreign;
 use crate::git::{Changed, Git};
 use crate::trial::{self, Charge, Ground, Memory, Range, Tried, Withheld};
 
@@ -93,11 +94,9 @@ pub fn merge(files: &[PathBuf]) -> Result<Proof> {
                 .evidence(why)
                 .next("redgreen verify <range> --shard K/N --json > part-K.json")
         };
-        let length = fs::metadata(path).map_err(|error| unusable(error.to_string()))?.len();
-        if length > PART_BYTES_MAX {
-            return Err(unusable(format!("it has {length} bytes; at most {PART_BYTES_MAX} are read")).into());
-        }
-        let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+        let mut text = String::new();
+        let file = foreign::open_named(path).map_err(|error| unusable(format!("{error:#}")))?;
+        file.take(PART_BYTES_MAX).read_to_string(&mut text).map_err(|error| unusable(error.to_string()))?;
         let part: Proof = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
         parts.push(part.evidence);
     }

@@ -2,12 +2,11 @@
 //! binary as cargo would start it, then the doc tests of each library.
 
 use std::ffi::OsString;
-use std::fs;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use redgreen_core::coverage::{Coverage, Format};
 use redgreen_core::framework::cargo::build::{self, Build, Package, TargetKind, TestBinary};
 use redgreen_core::framework::cargo::libtest::{self, Binary, Seen};
@@ -18,10 +17,12 @@ use redgreen_core::report::Exit;
 use super::invocation::{inject, missing, program, read_report};
 use super::{Ran, Run, facts, is_missing, tail, text};
 use crate::failure::Failure;
+use crate::foreign;
 use crate::process::{Output, Program};
 
 /// Unlocks libtest's JSON.
 const UNLOCK: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
+const MANIFEST_BYTES_MAX: u64 = 4 << 20;
 
 pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
     // What is missing is said before anything is built.
@@ -91,7 +92,7 @@ fn list(run: &Run<'_>, packages: &[Package], build: &Build) -> Result<Vec<String
     let mut listed = Vec::new();
     for binary in &build.binaries {
         let prefix = prefix_of(packages, binary);
-        if has_harness(binary)? {
+        if has_harness(binary) {
             let package = packages.iter().find(|package| package.id == binary.package_id);
             let program = environment(run, package, build, binary).args(LIST);
             listed.extend(libtest::parse_list(&prefix, &run.output(&program)?.stdout));
@@ -185,7 +186,7 @@ fn run_binary(run: &Run<'_>, packages: &[Package], build: &Build, chosen: Chosen
     let Chosen { binary, number, prefix, filter } = chosen;
     let package = packages.iter().find(|package| package.id == binary.package_id);
     let program = environment(run, package, build, binary);
-    if !has_harness(binary)? {
+    if !has_harness(binary) {
         let output = run.output(&program)?;
         let binary = libtest::without_harness(prefix, output.exit);
         return Ok(RanBinary { binary, words: tail(&output.stderr_text()) });
@@ -243,8 +244,9 @@ fn library_path(build: &Build, binary: &TestBinary) -> OsString {
     folders.join(std::ffi::OsStr::new(":"))
 }
 
-/// Whether a target leaves its `main` to libtest. Only the manifest knows.
-fn has_harness(binary: &TestBinary) -> Result<bool> {
+/// Whether a target leaves its `main` to libtest. Only the manifest knows; one that an earlier test damaged or replaced says
+/// nothing, and what it holds is shown to nobody.
+fn has_harness(binary: &TestBinary) -> bool {
     let section = match binary.kind {
         TargetKind::Lib => "lib",
         TargetKind::Bin => "bin",
@@ -252,15 +254,17 @@ fn has_harness(binary: &TestBinary) -> Result<bool> {
         TargetKind::Example => "example",
         TargetKind::Bench => "bench",
     };
-    let text = fs::read_to_string(&binary.manifest_path).with_context(|| format!("read {}", binary.manifest_path))?;
-    let manifest: toml::Table = text.parse().with_context(|| format!("read {}", binary.manifest_path))?;
+    // A project may have a link there.
+    let path = Path::new(&binary.manifest_path).canonicalize();
+    let bytes = path.and_then(|path| foreign::read(&path, MANIFEST_BYTES_MAX)).ok().flatten().unwrap_or_default();
+    let manifest: toml::Table = String::from_utf8_lossy(&bytes).parse().unwrap_or_default();
     let without = |target: &toml::Value| target.get("harness").and_then(toml::Value::as_bool) == Some(false);
     let named = |target: &toml::Value| target.get("name").and_then(toml::Value::as_str) == Some(&binary.target);
-    Ok(match manifest.get(section) {
+    match manifest.get(section) {
         Some(toml::Value::Array(targets)) => !targets.iter().any(|target| named(target) && without(target)),
         Some(target) => !without(target),
         None => true,
-    })
+    }
 }
 
 /// A library's doc tests; none when the library did not compile, which the build has already told.

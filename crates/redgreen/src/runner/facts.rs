@@ -43,7 +43,7 @@ const FOREIGN: &[&str] = &[
 /// The files of a selection with their texts, as far as they can be read.
 pub(super) fn chosen(folder: &Path, selection: &Selection) -> Vec<(String, String)> {
     let Selection::Files(paths) = selection else { return Vec::new() };
-    let is_small = |path: &Path| fs::metadata(path).is_ok_and(|facts| facts.len() <= TEXT_BYTES_MAX);
+    let is_small = |path: &Path| fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() <= TEXT_BYTES_MAX);
     let text = |path: &String| fs::read_to_string(Some(folder.join(path)).filter(|path| is_small(path))?).ok();
     paths.iter().filter_map(|path| Some((path.clone(), text(path)?))).collect()
 }

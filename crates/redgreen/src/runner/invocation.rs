@@ -17,6 +17,7 @@ use redgreen_core::report::Exit;
 
 use super::{Run, TAIL_BYTES_MAX};
 use crate::failure::Failure;
+use crate::foreign;
 use crate::process::{Output, Program};
 
 /// A report file larger than this is not a report.
@@ -99,10 +100,9 @@ fn of_modules(folder: &Path, at: &CoverageAt, built_in: &str) -> Result<Option<C
 
 /// Puts a file of ours into the scratch folder.
 pub(super) fn inject(scratch: &Path, injected: &Injected) -> Result<PathBuf> {
-    let path = scratch.join(injected.path);
-    fs::create_dir_all(path.parent().unwrap_or(scratch)).context("create a folder for a reporter")?;
     let text = injected.text.replace(SCRATCH, &scratch.to_string_lossy());
-    fs::write(&path, &text).with_context(|| format!("write {}", injected.path))?;
+    let path = foreign::write(scratch, injected.path, text.as_bytes());
+    let path = path.with_context(|| format!("write {}", injected.path))?;
     if text.starts_with("#!") {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
             .with_context(|| format!("make {} executable", injected.path))?;
@@ -174,14 +174,9 @@ fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt, older: &Stamps)
     Ok(reports)
 }
 
-/// None when it was never opened, or is too large to be a report.
+/// None when it was never opened, is too large to be a report, or when a test put something else in its place.
 pub(super) fn read_report(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::metadata(path) {
-        Ok(facts) if facts.len() <= REPORT_BYTES_MAX => {
-            fs::read(path).map(Some).with_context(|| format!("read report {}", path.display()))
-        }
-        Ok(_) | Err(_) => Ok(None),
-    }
+    foreign::read(path, REPORT_BYTES_MAX).with_context(|| format!("read report {}", path.display()))
 }
 
 /// What an older run left where this one will write would be taken for its own if it wrote nothing.

@@ -17,6 +17,7 @@ use redgreen_core::syntax::{INERT_LOG, INERT_PLACE};
 use super::Charge;
 use super::court::Court;
 use crate::failure::{self, Failure};
+use crate::foreign;
 use crate::process::{Limits, Output, Program};
 use crate::room::{Options, Request};
 use crate::sandbox::Network;
@@ -28,6 +29,9 @@ const FAULT_GRACE: Duration = Duration::from_millis(500);
 const BUILD_WALL: Duration = Duration::from_secs(60);
 const DRIVER_WALL: Duration = Duration::from_secs(10);
 const OUTPUT_BYTES_MAX: usize = 8 << 20;
+/// In the room's temporary folder: what the experiment's own code writes down.
+const CALLS: &str = "calls";
+const CALLS_BYTES_MAX: u64 = 64 << 20;
 
 /// What experiments of one trial have in common.
 #[derive(Clone)]
@@ -138,12 +142,11 @@ impl Court<'_> {
 
     /// Where the experiment's own code writes down what was called.
     fn calls_log(&self) -> PathBuf {
-        self.room.scratch().join("calls")
+        self.room.scratch().join(CALLS)
     }
 
     fn run_tests(&mut self, experiment: &Experiment, selection: &Selection) -> Result<Observation> {
-        let log = self.calls_log();
-        fs::write(&log, "").context("make a list of calls")?;
+        let log = foreign::write(&self.room.scratch(), CALLS, b"").context("make a list of calls")?;
         let mut variables = vec![(INERT_LOG.into(), log.clone().into())];
         variables.extend(experiment.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
         let report = match self.run(selection, &variables) {
@@ -152,8 +155,13 @@ impl Court<'_> {
             Err(error) if !experiment.edits.is_empty() && is_unable(&error) => return Ok(Observation::Nothing),
             ran => ran?,
         };
-        let calls = fs::read(&log).context("read the list of calls")?;
-        Ok(Observation::Ran { report: Box::new(report), log: String::from_utf8_lossy(&calls).into_owned() })
+        let calls = match foreign::read(&log, CALLS_BYTES_MAX).context("read the list of calls")? {
+            Some(calls) => String::from_utf8_lossy(&calls).into_owned(),
+            // The tests removed or replaced it. Where nothing of ours writes to it, nobody misses it.
+            None if experiment.edits.is_empty() => String::new(),
+            None => return Ok(Observation::Nothing),
+        };
+        Ok(Observation::Ran { report: Box::new(report), log: calls })
     }
 
     /// A copy of the program, in a place where no test is; nothing where it cannot be built.
@@ -189,8 +197,8 @@ impl Court<'_> {
         if !output.success() || !built.is_file() {
             return Ok(None);
         }
-        if built != place {
-            fs::copy(&built, &place).context("copy a program")?;
+        if built != place && !foreign::copy(&built, &self.room.scratch(), bodies::NAME).context("copy a program")? {
+            return Ok(None);
         }
         Ok(Some(place))
     }
@@ -202,8 +210,8 @@ impl Court<'_> {
             Interpreter::Node => self.room.tool("node"),
         };
         let Some(interpreter) = interpreter else { return Ok(Observation::Nothing) };
-        let file = self.room.scratch().join(driver.file);
-        fs::write(&file, driver.source).context("write the driver")?;
+        let file = foreign::write(&self.room.scratch(), driver.file, driver.source.as_bytes());
+        let file = file.context("write the driver")?;
         let program = self.room.program(interpreter).arg(&file).stdin(question.to_owned());
         // The order of a set is nobody's behaviour.
         let program = program.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0");

@@ -35,9 +35,13 @@ const READING: &[&str] = &[
     "history",
     "history --json",
     "why",
+    "why k3x9",
     "report",
     "report --json",
+    "report --html -",
+    "report k3x9 --html -",
     "salvage",
+    "salvage list",
     "salvage show k3x9",
     "salvage diff k3x9",
     "config",
@@ -49,6 +53,8 @@ const WRITING: &[&str] = &[
     "resume k3x9 --script @quick.toml",
     "approve",
     "approve k3x9",
+    "approve k3x9 --squash",
+    "approve k3x9 --push",
     "abort",
     "abort k3x9",
     "undo",
@@ -64,9 +70,22 @@ const WRITING: &[&str] = &[
     "history",
 ];
 /// Verbs that look at the project's files, and run its tests. They take seconds, so only some repositories get them.
-const RUNNING: &[&str] = &["doctor", "test", "judge green", "run --script @quick.toml x"];
+const RUNNING: &[&str] =
+    &["doctor", "test --timeout 20", "judge green --explain", "verify HEAD~1..HEAD", "run --script @quick.toml x"];
 /// Verbs that look at files and run nothing.
-const LOOKING: &[&str] = &["agents", "init", "context --script @quick.toml calc.py", "brief --spec spec.json"];
+const LOOKING: &[&str] = &[
+    "agents",
+    "init",
+    "context --script @quick.toml calc.py",
+    "brief spec.json",
+    "run --script @quick.toml --spec spec.json",
+    "run --script @quick.toml --task spec.json",
+    "run --script @quick.toml --examples spec.json x",
+    "judge green --examples spec.json",
+    "judge green --task spec.json",
+];
+/// Verbs that have nothing to do with the repository they are called in.
+const ELSEWHERE: &[&str] = &["schema", "demo", "bench", "completions", "man", "help"];
 
 /// A script that says at once that nothing is left to do.
 const QUICK: &str = "[[plan]]\ndone = true\n";
@@ -110,7 +129,7 @@ macro_rules! hostile {
 pub(crate) use hostile;
 
 /// Makes the repository, and runs the verbs in it.
-fn survives(make: impl FnOnce(&Clone), more: &[&str]) {
+fn survives(make: impl Fn(&Clone), more: &[&str]) {
     let mut clone = Clone::new();
     make(&clone);
     clone.before = clone.everything();
@@ -119,6 +138,28 @@ fn survives(make: impl FnOnce(&Clone), more: &[&str]) {
     for line in READING.iter().chain(more).chain(&slow).chain(WRITING) {
         clone.check(line);
     }
+    if is_all() {
+        ordinary::survives(make, &[READING, LOOKING, WRITING].concat());
+    }
+}
+
+/// A verb that is misspelt here, or that is nowhere here, proves nothing.
+#[test]
+fn every_verb_is_among_those_that_are_run() {
+    let clone = Clone::new();
+    let help = String::from_utf8(clone.redgreen("--help").stdout).unwrap();
+    let commands = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+    let verb = |line: &str| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).map(first_word);
+    let verbs: Vec<String> = commands.lines().filter_map(verb).collect();
+    assert!(verbs.len() > 20, "{verbs:?}");
+    let run: Vec<String> =
+        [READING, WRITING, RUNNING, LOOKING, ELSEWHERE].concat().into_iter().map(first_word).collect();
+    let missing: Vec<&String> = verbs.iter().filter(|verb| !run.contains(verb)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn first_word(line: &str) -> String {
+    line.split(' ').next().unwrap_or_default().to_owned()
 }
 
 impl Clone {
@@ -307,6 +348,7 @@ impl Clone {
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let code = output.status.code();
         assert!(matches!(code, Some(0..=6)), "redgreen {line} ended with {:?}:\n{out}\n{err}", output.status);
+        assert!(!err.contains("Usage: redgreen"), "redgreen {line} is not understood:\n{err}");
         let odd = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
         for text in [&out, &err] {
             let shown = text.lines().find(|line| line.contains(odd));

@@ -93,6 +93,9 @@ const PLANTED: &[At] = &[
     Home(".mozilla/firefox/x/logins.json"),
     Home("Documents/diary.md"),
     Home("other/.env"),
+    Home(".spy/login.json"),
+    Home(".spy/settings.toml"),
+    Home(".spy/history"),
     Beside("sibling/.env"),
     Beside("sibling/.git/config"),
     Beside("sibling/src/main.py"),
@@ -380,10 +383,15 @@ fn external_sends_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Sto
 
 /// The project's agent is a program that looks for everything.
 fn employ_a_spy(story: &Story, settings: &str) {
+    employ(story, settings, "");
+}
+
+/// The same with more in its own table.
+fn employ(story: &Story, settings: &str, own: &str) {
     let script = format!("cat > /dev/null\nfound=$({})\necho \"$found\" | tee loot.txt\n", probe(story));
     story.script("spy.sh", &script);
     let settings = format!(
-        "backoff = 0.0\nmax-retries = 0\n[agent]\nname = \"spy\"\n{settings}\n[agent.custom.spy]\ncommand = [\"sh\", {:?}]\n",
+        "backoff = 0.0\nmax-retries = 0\n[agent]\nname = \"spy\"\n{settings}\n[agent.custom.spy]\ncommand = [\"sh\", {:?}]\n{own}\n",
         story.place("spy.sh")
     );
     story.file("redgreen.toml", &settings);
@@ -405,6 +413,44 @@ fn allow_read_opens_what_it_names_and_is_told() {
     // Not without the user's word: a clone could ask for anything.
     let strange = story.env("REDGREEN_TRUST", "0");
     strange.redgreen("run \"an adder\"").exits(2).says("agent.allow-read: secrets.yaml");
+}
+
+/// What an agent of the project's own may have of the user's settings for it, and nothing beside.
+#[test]
+fn the_home_of_an_agent_holds_what_is_named_and_is_told() {
+    let home = |from: &str| {
+        format!(
+            "home = {{ variable = \"SPY_HOME\", from = \"{from}\", link = [\"login.json\"], copy = [\"settings.toml\"] }}"
+        )
+    };
+    let opened = [Home(".spy/login.json"), Home(".spy/settings.toml")];
+    for means in FENCES {
+        let Some(before) = behind(means) else { continue };
+        let story = plant();
+        employ(&story, "", &home(".spy"));
+        run(&story, &before, &["run", "an adder"]);
+        let told = records(&story);
+        assert!(told.contains(CANARY), "{}: it did not look: {told}", means.as_str());
+        let is_open = is_open_to(means);
+        for at in PLANTED.iter().filter(|at| !is_open(at)) {
+            assert_eq!(told.contains(&secret(at)), opened.contains(at), "{}: {at:?}", means.as_str());
+        }
+    }
+    let story = plant();
+    employ(&story, "", &home(".spy"));
+    let strange = story.env("REDGREEN_TRUST", "0");
+    strange.redgreen("run \"an adder\"").exits(2).says("$SPY_HOME/login.json, or ~/.spy/login.json");
+    // A folder with a name that climbs opens nothing to be written to.
+    let story = plant();
+    let script = format!("cat > /dev/null\necho mine > \"$SPY_HOME/climbed\"; echo {CANARY}\n");
+    employ(&story, "", &home("/../../../../.."));
+    story.script("spy.sh", &script);
+    story.redgreen("run \"an adder\"");
+    assert!(records(&story).contains(CANARY));
+    let mut files = Vec::new();
+    collect(&story.place(""), &mut files);
+    let runs = story.root.join(".git/redgreen/runs");
+    assert!(files.iter().all(|file| !file.ends_with("climbed") || file.starts_with(&runs)), "{files:?}");
 }
 
 #[test]

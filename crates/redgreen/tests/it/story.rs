@@ -43,6 +43,7 @@ mod stale;
 mod surroundings;
 mod terminal;
 mod test;
+mod traps;
 mod undo;
 mod unruly;
 mod verbs;

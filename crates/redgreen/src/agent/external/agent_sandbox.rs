@@ -15,6 +15,7 @@ use crate::agent::Orders;
 use crate::agent::network::NetworkRules;
 use crate::agent::visible::{Places, Visible, matches};
 use crate::config::{self, Environment, agents};
+use crate::foreign;
 use crate::process::Program;
 use crate::sandbox::{Fence, Sandbox};
 
@@ -72,6 +73,8 @@ const COMMON: &[&str] = &[
 const NEVER: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_ENV_FILE"];
 /// Processes of an agent's turn at a time.
 const PROCESSES_MAX: u32 = 2048;
+/// As for the built-in agent: a file of holes takes git as long to read as a full one.
+const FILE_BYTES_MAX: u64 = 4 << 30;
 /// What agents fetched, in the workshop.
 const CACHE: &str = "agent-caches";
 /// Variables that tell package managers where to keep what they fetch, and a folder for each.
@@ -155,7 +158,8 @@ impl AgentSandbox {
             fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         }
         writable.extend(files.into_iter().filter(|file| file.is_file()));
-        Ok(Fence { writable, shown, processes_max: Some(PROCESSES_MAX), ..fence })
+        let (processes_max, file_bytes_max) = (Some(PROCESSES_MAX), Some(FILE_BYTES_MAX));
+        Ok(Fence { writable, shown, processes_max, file_bytes_max, ..fence })
     }
 
     /// The program in the worktree, with an environment that only we decide on.
@@ -250,15 +254,18 @@ impl AgentSandbox {
         let Some(from) = self.own_settings(own) else { return Ok(()) };
         for file in &own.copy {
             let (source, target) = (from.join(file), folder.join(file));
+            let act = || format!("copy {}", source.display());
             // The first turn's copy stays: the program may have added to it.
-            if source.is_file() && !target.exists() {
-                fs::copy(&source, &target).with_context(|| format!("copy {}", source.display()))?;
+            if source.is_file() && target.symlink_metadata().is_err() {
+                foreign::copy(&source.canonicalize().with_context(act)?, folder, file).with_context(act)?;
             }
         }
         for file in &own.link {
             let (source, target) = (from.join(file), folder.join(file));
-            if source.is_file() && !target.is_symlink() {
-                symlink(&source, &target).with_context(|| format!("link {}", target.display()))?;
+            // A program that replaced the link by a file of its own keeps that one.
+            if source.is_file() && target.symlink_metadata().is_err() {
+                let act = || format!("link {}", target.display());
+                symlink(&source, foreign::make_way(folder, file.as_ref()).with_context(act)?).with_context(act)?;
             }
         }
         Ok(())
@@ -281,7 +288,8 @@ fn scratch(orders: &Orders<'_>) -> PathBuf {
 
 /// The program's own settings, for all turns of the run.
 fn own_home(orders: &Orders<'_>, own: &agents::Home) -> PathBuf {
-    orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from))
+    // A project names the folder of its own agents: it is one name here, whatever it leads to.
+    orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from.replace('/', "-")))
 }
 
 /// Whether a program may know a variable, by its own patterns or those of all programs.

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::agent::place::stays;
+use crate::foreign::stays;
 
 /// What is wrong with a path of `write`, `append`, `edit` or `delete`, as far as its letters tell.
 pub(super) fn fault(path: &Path) -> Option<&'static str> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Outcome, Report, Status, Test};
+use redgreen_core::text::in_quotes;
 
 use super::{Check, Finding, unless_stopped};
 use crate::config;
@@ -132,7 +133,7 @@ impl Visit<'_> {
             [test] if test.id == id => Check::good("one test", ran, "exactly this one ran"),
             seen => {
                 let saw = format!("{} tests ran instead of this one", seen.len());
-                Check::note("one test", ran, saw).fix(format!("redgreen test '{id}'"))
+                Check::note("one test", ran, saw).fix(format!("redgreen test {}", in_quotes(id)))
             }
         })
     }
@@ -148,7 +149,7 @@ impl Visit<'_> {
             Check::good("no test", ran, "zero ran")
         } else {
             let saw = format!("{seen} tests ran for a name that does not exist");
-            Check::wrong("no test", ran, saw).fix(format!("redgreen test '{id}'"))
+            Check::wrong("no test", ran, saw).fix(format!("redgreen test {}", in_quotes(id)))
         })
     }
 

@@ -1,6 +1,6 @@
 //! From what is asked to two commits that are here.
 
-use std::fs;
+use std::path::Path;
 
 use anyhow::Result;
 use redgreen_core::names::Oid;
@@ -8,6 +8,7 @@ use redgreen_core::proof::range::{Asked, of_ci};
 use redgreen_core::verdict::{Code, Reason};
 
 use crate::config;
+use crate::foreign;
 use crate::git::Git;
 
 /// What a CI system tells about its event, at most.
@@ -26,8 +27,8 @@ pub(super) struct Ends {
 /// The range that the CI system was started for; `None` outside of one, or where it does not say.
 pub fn asked_by_ci() -> Option<Asked> {
     let event = config::ci_variable("GITHUB_EVENT_PATH").and_then(|path| {
-        let is_small = fs::metadata(&path).is_ok_and(|facts| facts.is_file() && facts.len() <= EVENT_BYTES_MAX);
-        fs::read_to_string(path).ok().filter(|_| is_small)
+        let bytes = foreign::read(Path::new(&path), EVENT_BYTES_MAX).ok()??;
+        String::from_utf8(bytes).ok()
     });
     of_ci(&config::ci_variable, event.as_deref())
 }

@@ -4,10 +4,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
+use serde_json::json;
+
 use super::{Clone, LOOKING, RUNNING, hostile};
 
 /// A run that takes the files out into a worktree, and puts them back.
 const WORKING: &[&str] = &["run --script @stray.toml --max-retries 0 x"];
+
+const YAML: &[&str] = &["brief spec.yaml", "run --script @quick.toml --spec spec.yaml"];
 
 /// A submodule that the user has, so that redgreen fills it; then what `.gitmodules` says of it changes.
 fn submodule(clone: &Clone, text: &str) {
@@ -69,10 +73,37 @@ hostile! {
             fs::write(clone.root.join(format!("f{number}.txt")), "").unwrap();
         }
     };
-    a_task_with_control_characters with [LOOKING, &["brief --task spec.json"]] => |clone| {
+    a_task_with_control_characters with [LOOKING] => |clone| {
         clone.file("spec.json", "{\"\u{1b}[2J\": \"\u{7}\", \"feature\": \"\\u001b[2J\", \"test_cases\": [{\"id\": \"\\u001b\"}]}");
     };
     a_specification_that_is_a_link with [LOOKING] => |clone| { clone.link("spec.json", "../home/.bashrc"); };
+    a_specification_that_is_a_pipe with [LOOKING] => |clone| { clone.pipe("spec.json"); };
+    a_specification_that_never_ends with [LOOKING] => |clone| { clone.link("spec.json", "/dev/zero"); };
+    a_specification_nested_ten_thousand_deep with [LOOKING] => |clone| { clone.file("spec.json", "[".repeat(10_000)); };
+    /// A document that is a few gigabytes once its aliases are followed.
+    a_specification_of_aliases with [YAML] => |clone| {
+        let line = |number: u32| {
+            let again = format!("*a{}", number - 1);
+            format!("a{number}: &a{number} [{}]\n", vec![again; 10].join(", "))
+        };
+        let lines: String = (1..10).map(line).collect();
+        clone.file("spec.yaml", format!("a0: &a0 [x, x, x, x]\n{lines}feature: *a9\n"));
+    };
+    /// What a task says of files reaches paths and commands.
+    a_task_that_climbs with [LOOKING] => |clone| {
+        let plant = clone.plant();
+        let entry = |phase: &str| json!({
+            "tdd_phase": phase, "title": "\u{1b}[2J", "description": plant, "modification_points": ["../beside/diary.txt:x:1"],
+            "actions": [plant], "test_cases": ["../../home/.bashrc"], "test_files": ["../beside/test_x.py"]
+        });
+        let task = json!({
+            "id": "../../../beside", "title": "x;$(touch ran)", "meta": { "tdd_workflow": true },
+            "context": { "focus_paths": ["/etc/passwd", "../beside"] },
+            "implementation": [entry("Red: x"), entry("Green: x"), entry("Refactor: x")],
+            "convergence": { "criteria": [plant], "verification": plant }
+        });
+        clone.file("spec.json", task.to_string());
+    };
     a_worktree_that_is_the_home => |clone| {
         let admin = ".git/worktrees/x";
         clone.file(&format!("{admin}/gitdir"), format!("{}\n", clone.place("home/.git").display()));

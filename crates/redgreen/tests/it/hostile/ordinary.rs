@@ -4,22 +4,36 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::{Clone, RUN};
+use super::{Clone, READING, RUN, WRITING};
+use crate::skip::skipped;
 
 /// Nobody.
 const UID: &str = "65534";
 
-/// Runs verbs in a few repositories as an unprivileged user, where `setpriv` can become one.
-#[test]
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn an_ordinary_user_is_as_safe() {
-    let is_root = rustix::process::getuid().is_root();
-    let clone = Clone::new();
-    let able = clone.program("setpriv").args(["--reuid", UID, "--clear-groups", "true"]).stderr(Stdio::null()).status();
-    if !is_root || !able.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: the suite runs as an ordinary user already, or setpriv cannot become one");
+/// Makes the repository once more, for an unprivileged user, and runs the verbs as this user, where `setpriv` can become
+/// one. Whoever runs the tests as an ordinary user has seen all of it already.
+pub(super) fn survives(make: impl Fn(&Clone), lines: &[&str]) {
+    if !rustix::process::getuid().is_root() {
         return;
     }
+    let mut clone = Clone::new();
+    let able = clone.program("setpriv").args(["--reuid", UID, "--clear-groups", "true"]).stderr(Stdio::null()).status();
+    if !able.is_ok_and(|status| status.success()) {
+        return skipped("as an ordinary user: setpriv cannot become one");
+    }
+    make(&clone);
+    let own = clone.program("chown").args(["-R", UID]).arg(clone.place("")).status();
+    assert!(own.unwrap().success());
+    clone.before = clone.everything();
+    clone.user = Some(UID);
+    for line in lines {
+        clone.check(line);
+    }
+}
+
+/// A few of the repositories; with `scripts/test --all` every one of them.
+#[test]
+fn an_ordinary_user_is_as_safe() {
     for make in [
         |clone: &Clone| {
             clone.spoilt_note(|note| note["run"]["branch"] = json!("main"));
@@ -40,14 +54,6 @@ fn an_ordinary_user_is_as_safe() {
             clone.pipe("redgreen.toml");
         },
     ] {
-        let mut clone = Clone::new();
-        make(&clone);
-        let own = clone.program("chown").args(["-R", UID]).arg(clone.place("")).status();
-        assert!(own.unwrap().success());
-        clone.before = clone.everything();
-        clone.user = Some(UID);
-        for line in ["status", "history", "why", "resume --script @quick.toml", "abort", "repair-notes"] {
-            clone.check(line);
-        }
+        survives(make, &[READING, WRITING].concat());
     }
 }

@@ -50,6 +50,23 @@ hostile! {
         let commit = clone.git(&["commit-tree", "-p", "main", "-m", "\u{1b}[2J\u{7}green", &tree]);
         clone.git(&["update-ref", &format!("refs/redgreen/salvage/{RUN}/1-work"), &commit]);
     };
+    /// What shows a difference has been told how: by commands.
+    salvage_of_changes_that_commands_show => |clone| {
+        let plant = clone.plant();
+        clone.file("calc.py", "def add(a, b):\n    return a - b\n").file("a\u{1b}[2J\r.py", "\u{1b}[2J\n");
+        clone.git(&["add", "--all"]);
+        let tree = clone.git(&["write-tree"]);
+        let commit = clone.git(&["commit-tree", "-p", "main", "-m", "work", &tree]);
+        clone.git(&["reset", "-q", "--hard"]);
+        clone.git(&["update-ref", &format!("refs/redgreen/salvage/{RUN}/1-work"), &commit]);
+        let keys = ["diff.external", "diff.x.textconv", "diff.x.command", "core.pager", "pager.diff", "pager.show"];
+        for key in keys.iter().chain(&["core.fsmonitor", "interactive.diffFilter", "gpg.program", "filter.x.clean"]) {
+            clone.git(&["config", key, &plant]);
+        }
+        clone.git(&["config", "color.ui", "always"]);
+        clone.git(&["config", "log.showSignature", "true"]);
+        clone.file(".git/info/attributes", "* diff=x filter=x\n");
+    };
     salvage_that_is_the_user_s_branch => |clone| {
         clone.file(&format!(".git/refs/redgreen/salvage/{RUN}/1-work"), "ref: refs/heads/main\n");
     };

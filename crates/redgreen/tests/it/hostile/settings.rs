@@ -46,10 +46,12 @@ hostile! {
             clone.link(name, "/dev/zero");
         }
     };
+    /// Test runners read them, too, and wait: they are ended at their time limit.
     project_files_that_are_pipes with [LOOKING] => |clone| {
         for name in ["pyproject.toml", "package.json", "Cargo.toml", ".gitmodules", "setup.cfg"] {
             clone.pipe(name);
         }
+        clone.file("redgreen.toml", "backoff = 0.0\n[timeout]\nred = 5.0\ngreen = 5.0\n");
     };
     a_git_configuration_full_of_commands with [LOOKING] => |clone| {
         let plant = clone.plant();

@@ -214,3 +214,17 @@ fn names_and_typed_words_add_no_line() {
     verb(&story, "config");
     verb(&story, "doctor");
 }
+
+/// Commands are there to be pasted; git allows names that a shell would obey.
+#[test]
+fn a_branch_name_in_a_command_is_one_word_to_a_shell() {
+    let name = "main;touch${IFS}ran;$(touch${IFS}ran)'";
+    let story = Story::new();
+    story.git(&format!("branch -m {name}"));
+    story.script("quick.toml", "[[plan]]\ndone = true\n");
+    let said = story.redgreen("run --script @quick.toml x").exits(4);
+    let command = said.stdout.split("(git diff ").nth(1).and_then(|rest| rest.split(")\n").next()).unwrap();
+    let pasted = story.command("sh").args(["-c", &format!("git diff {command}")]).output().unwrap();
+    assert!(pasted.status.success(), "{command}: {pasted:?}");
+    assert!(!story.root.join("ran").exists(), "{command}");
+}

@@ -432,6 +432,11 @@ fn a_push_of_what_is_refuted_is_stopped() {
     story.git(&format!("init -q --bare {remote}"));
     story.git(&format!("remote add origin {remote}"));
     story.git("push -q origin main");
+    // Where the repository's own settings would have it, outside of the repository, nothing is written.
+    story.git(&format!("config core.hooksPath {}", story.place("home").display()));
+    story.redgreen("init --hook pre-push").exits(4).says("core.hooksPath");
+    assert!(!story.place("home/pre-push").exists());
+    story.git("config --unset core.hooksPath");
     story.redgreen("init --hook pre-push").exits(0).says("hooks/pre-push");
     story.redgreen("init --hook pre-push").exits(2).says("stays as it is");
     let program = env!("CARGO_BIN_EXE_redgreen");

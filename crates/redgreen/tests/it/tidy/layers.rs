@@ -7,7 +7,7 @@ use super::{File, check, holds};
 const LAYERS: &[&[&str]] = &[
     &["failure"],
     &["config", "process", "private"],
-    &["sandbox", "egress", "git", "guard", "journal", "view"],
+    &["sandbox", "egress", "foreign", "git", "guard", "journal", "view"],
     &["room"],
     &["runner", "agent"],
     &["trial"],

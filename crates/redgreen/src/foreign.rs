@@ -1,0 +1,191 @@
+//! Files in folders that programs of others write to: the temporary folder of tests, the worktree and the home of an agent.
+//! Such a program can leave a link to a file of the user's, a pipe that nobody writes to or a file without an end where
+//! redgreen, which no fence holds, reads and writes next.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, fcntl_setfl};
+
+use crate::config::is_inside;
+use crate::git::remove_folder;
+
+/// The bytes of a plain file; none if there is no such file, or if it has more than `bytes_max`.
+pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
+    let Some(file) = open(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
+}
+
+/// Opens a file that somebody names on a command line or in a setting; it may be a link or a pipe. A pipe that nobody writes
+/// to is empty, instead of keeping us waiting.
+pub fn open_named(path: &Path) -> Result<File> {
+    let file = open_at_once(path, OFlags::empty())?;
+    // From here on, what a writer has not written yet is waited for.
+    fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
+}
+
+/// Writes a new file below `folder`, in place of whatever has its name.
+pub fn write(folder: &Path, inside: impl AsRef<Path>, bytes: &[u8]) -> Result<PathBuf> {
+    let place = make_way(folder, inside.as_ref())?;
+    OpenOptions::new().write(true).create_new(true).open(&place)?.write_all(bytes)?;
+    Ok(place)
+}
+
+/// Copies a plain file to a new one below `folder`, with its permissions. False if there is no such file.
+pub fn copy(from: &Path, folder: &Path, inside: impl AsRef<Path>) -> Result<bool> {
+    let Some(mut source) = open(from)? else { return Ok(false) };
+    let mode = source.metadata()?.permissions().mode();
+    let place = make_way(folder, inside.as_ref())?;
+    let mut target = OpenOptions::new().write(true).create_new(true).mode(mode).open(place)?;
+    std::io::copy(&mut source, &mut target)?;
+    Ok(true)
+}
+
+/// The full path of `inside`, where nothing is now, in folders that are below `folder` and no links.
+pub fn make_way(folder: &Path, inside: &Path) -> Result<PathBuf> {
+    if !is_inside(inside) || inside.file_name().is_none() {
+        return Err(Error::new(ErrorKind::InvalidInput, format!("{} leads elsewhere", inside.display())));
+    }
+    let mut above = folder.to_owned();
+    for part in inside.parent().into_iter().flat_map(Path::components) {
+        above.push(part);
+        match fs::symlink_metadata(&above) {
+            Ok(facts) if facts.is_dir() => continue,
+            Ok(_) => fs::remove_file(&above)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        fs::create_dir(&above)?;
+    }
+    let place = folder.join(inside);
+    match fs::symlink_metadata(&place) {
+        Ok(facts) if facts.is_dir() => remove_folder(&place)?,
+        Ok(_) => fs::remove_file(&place)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    Ok(place)
+}
+
+/// Follows the links of the part of `full` that exists already, to where it really is.
+pub fn stays(worktree: &Path, full: &Path) -> std::result::Result<PathBuf, String> {
+    let real = |path: &Path| path.canonicalize().map_err(|error| format!("the path leads nowhere: {error}"));
+    // `symlink_metadata` and not `exists`, which overlooks a link to a file that is yet to be created.
+    let existing = full.ancestors().find(|part| part.symlink_metadata().is_ok());
+    let real_one = real(existing.unwrap_or(worktree))?;
+    if real_one.starts_with(real(worktree)?) {
+        Ok(real_one)
+    } else {
+        Err("the path leaves the worktree through a link".to_owned())
+    }
+}
+
+/// A plain file, open for reading. A link is not followed, and a pipe does not keep us waiting.
+fn open(path: &Path) -> Result<Option<File>> {
+    // What cannot be opened this way, such as a link or a socket, is no plain file.
+    let Ok(file) = open_at_once(path, OFlags::NOFOLLOW) else { return Ok(None) };
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
+fn open_at_once(path: &Path, flags: OFlags) -> Result<File> {
+    let flags = i32::try_from((flags | OFlags::NONBLOCK).bits()).unwrap_or_default();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    const BYTES_MAX: u64 = 8;
+
+    fn pipe(path: &Path) {
+        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    }
+
+    #[test]
+    fn only_plain_files_of_bearable_size_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("plain"), "12345678").unwrap();
+        fs::write(at("large"), "123456789").unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        symlink(at("plain"), at("link")).unwrap();
+        symlink("/dev/zero", at("endless")).unwrap();
+        pipe(&at("pipe"));
+        assert_eq!(read(&at("plain"), BYTES_MAX).unwrap().as_deref(), Some(&b"12345678"[..]));
+        for name in ["large", "folder", "link", "endless", "pipe", "missing"] {
+            assert_eq!(read(&at(name), BYTES_MAX).unwrap(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_is_named_is_read_to_its_end_or_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        pipe(&path);
+        let mut text = String::new();
+        open_named(&path).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "");
+        let mut reader = open_named(&path).unwrap();
+        let writer = std::thread::spawn(move || {
+            let mut writer = OpenOptions::new().write(true).open(path).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            writer.write_all(b"late").unwrap();
+        });
+        while reader.read_to_string(&mut text).unwrap() == 0 {}
+        writer.join().unwrap();
+        assert_eq!(text, "late");
+    }
+
+    #[test]
+    fn nothing_is_written_through_what_was_put_in_the_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, user) = (folder.path().join("root"), folder.path().join("user"));
+        let reset = || {
+            remove_folder(&root).unwrap();
+            fs::create_dir_all(root.join("a")).unwrap();
+            fs::create_dir_all(user.join("b")).unwrap();
+            fs::write(user.join("b/file"), "mine").unwrap();
+        };
+        type Trap<'a> = &'a dyn Fn();
+        let traps: [Trap<'_>; 6] = [
+            &|| {},
+            &|| symlink(user.join("b"), root.join("a/b")).unwrap(),
+            &|| fs::write(root.join("a/b"), "").unwrap(),
+            &|| {
+                fs::create_dir(root.join("a/b")).unwrap();
+                symlink(user.join("b/file"), root.join("a/b/file")).unwrap();
+            },
+            &|| {
+                fs::create_dir(root.join("a/b")).unwrap();
+                pipe(&root.join("a/b/file"));
+            },
+            &|| {
+                fs::create_dir_all(root.join("a/b/file")).unwrap();
+                symlink(&user, root.join("a/b/file/user")).unwrap();
+            },
+        ];
+        for trap in traps {
+            reset();
+            trap();
+            let place = write(&root, "a/b/file", b"ours").unwrap();
+            assert_eq!(fs::read_to_string(place).unwrap(), "ours");
+            reset();
+            trap();
+            assert!(copy(Path::new("/bin/sh").canonicalize().unwrap().as_path(), &root, "a/b/file").unwrap());
+            assert_eq!(fs::read_to_string(user.join("b/file")).unwrap(), "mine");
+        }
+        for inside in ["../x", "/x", "a/../../x", ""] {
+            assert_eq!(write(&root, inside, b"").unwrap_err().kind(), ErrorKind::InvalidInput, "{inside}");
+        }
+    }
+}
