@@ -224,7 +224,7 @@ vocabulary! {
         "every test of the run passes, and none is missing" "improve the code, or leave it";
     GreenNothingRed "green.nothing_red" Test
         "no test fails at the base, so there is nothing to make pass"
-        "take the commit with the new failing test as the base, and judge it first: redgreen judge red; what only changes the form of the code: redgreen judge refactor";
+        "for tests and code together: redgreen verify; else take the commit with the new failing test as the base, and judge it first: redgreen judge red; what only changes the form of the code: redgreen judge refactor";
     GreenStillFailing "green.still_failing" Code
         "a test that has to pass still fails" "make it pass";
     GreenDoesNotCompile "green.does_not_compile" Code

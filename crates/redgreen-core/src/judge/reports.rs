@@ -563,11 +563,15 @@ fn submodules(change: &Change) -> Vec<Reason> {
 /// Forms of data: a new file of them does nothing by itself, and may be what the tests compare with.
 const DATA: &[&str] = &["csv", "html", "json", "jsonl", "md", "sql", "toml", "tsv", "txt", "xml", "yaml", "yml"];
 
+/// Whether a path is one of data, by its ending.
+pub(crate) fn is_data(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| DATA.contains(&ending))
+}
+
 fn touched_implementation(change: &Change) -> Vec<Reason> {
     of_class(change, Class::Implementation, |path, kind| {
-        let is_data = path.rsplit_once('.').is_some_and(|(_, ending)| DATA.contains(&ending));
         let sentence = format!("{path} was changed before the test was accepted");
-        (kind != Kind::Added || !is_data).then(|| Reason::new(Code::RedTouchesImplementation, sentence))
+        (kind != Kind::Added || !is_data(path)).then(|| Reason::new(Code::RedTouchesImplementation, sentence))
     })
 }
 

@@ -3,6 +3,7 @@
 
 use super::Policy;
 use crate::change::{Change, ChangedPath, Class, Kind};
+use crate::judge::reports::is_data;
 use crate::syntax::{self, Language};
 
 /// How a path of the base becomes that of the tree between.
@@ -32,6 +33,8 @@ pub fn tests_of(change: &Change, policy: &Policy, base: Read<'_>, head: Read<'_>
         let take = match changed.class {
             Class::Test | Class::MoreTests | Class::Snapshot => Some(Take::AsInHead),
             Class::RunnerConfig | Class::Manifest => is_exempt().then_some(Take::AsInHead),
+            // It does nothing by itself, and may be what the tests compare with.
+            Class::Implementation if changed.kind == Kind::Added && is_data(&changed.path) => Some(Take::AsInHead),
             Class::Implementation | Class::Mixed | Class::Stub => inside(changed, base, head).map(Take::Text),
             Class::Documentation | Class::TestList | Class::Submodule => None,
         };
@@ -112,12 +115,14 @@ mod tests {
                 changed("tests/a.rs", Kind::Added, Class::Test),
                 changed("src/lib.rs", Kind::Modified, Class::Mixed),
                 changed("clippy.toml", Kind::Modified, Class::RunnerConfig),
+                changed("data/table.json", Kind::Added, Class::Implementation),
+                changed("data/old.json", Kind::Modified, Class::Implementation),
                 changed("README.md", Kind::Modified, Class::Documentation),
             ],
         };
         let taken = tests_of(&change, &Policy::default(), &|_| Some(old.to_owned()), &|_| Some(new.clone()));
         let paths: Vec<&str> = taken.iter().map(|one| one.path.as_str()).collect();
-        assert_eq!(paths, ["tests/a.rs", "src/lib.rs"]);
+        assert_eq!(paths, ["tests/a.rs", "src/lib.rs", "data/table.json"]);
         let Take::Text(text) = &taken[1].take else { panic!("{taken:?}") };
         assert!(text.starts_with(old) && text.contains("fn adds()") && !text.contains("a + b"), "{text}");
     }
