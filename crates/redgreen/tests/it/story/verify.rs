@@ -6,6 +6,8 @@ use std::fs;
 use serde_json::Value;
 
 use super::{Said, Story};
+use crate::runner::is_installed;
+use crate::skip::skipped;
 
 const OLD: &str = "def double(n):\n    return 2 * n\n";
 const OLD_TEST: &str = "from old import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n";
@@ -261,15 +263,40 @@ fn generated_and_binary_files_are_beside_the_point() {
 fn a_baseline_that_is_red_and_a_test_that_wavers_are_nobodys_fault() {
     let story = Story::new();
     let red = "def test_broken_before():\n    assert 1 == 2\n";
-    let wavers = "import os\n\n\ndef test_wavers():\n    path = os.path.join(os.environ[\"TMPDIR\"], \"once\")\n    \
-                  there = os.path.exists(path)\n    open(path, \"w\").close()\n    if there:\n        os.remove(path)\n    \
-                  assert True\n";
+    // Passes every other time.
+    let wavers = "import os\nimport tempfile\n\n\ndef test_wavers():\n    path = os.path.join(tempfile.gettempdir(), \"once\")\n    \
+                  there = os.path.exists(path)\n    if there:\n        os.remove(path)\n    else:\n        \
+                  open(path, \"w\").close()\n    assert there\n";
     story.file("old.py", OLD).file("tests/test_old.py", OLD_TEST).file("conftest.py", "");
     story.file("tests/test_red.py", red).file("tests/test_wavers.py", wavers).commit("base");
     story.git("checkout -q -b topic");
     story.file("roman.py", CODE).file("tests/test_roman.py", TEST).commit("roman numerals");
     let json = proven(&story, "main..topic");
     assert_eq!(classes(&json).len(), 2, "{json:#}");
+}
+
+#[test]
+fn several_frameworks_in_one_repository_and_generated_files() {
+    if !is_installed("node") {
+        return skipped("node is not installed");
+    }
+    let story = Story::new();
+    let policy = "backoff = 0.0\n\n[verify]\nevery-place = true\nuntested = [\"*_pb2.py\"]\n";
+    story.file("redgreen.toml", policy).file("old.py", OLD).file("tests/test_old.py", OLD_TEST).file("conftest.py", "");
+    story.file("web/package.json", "{\"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n");
+    let old = "import test from 'node:test';\nimport assert from 'node:assert';\ntest('adds', () => assert.equal(1 + 1, 2));\n";
+    story.file("web/old.test.js", old).commit("base");
+    story.git("checkout -q -b topic");
+    story.file("roman.py", CODE).file("tests/test_roman.py", TEST).file("roman_pb2.py", "NAMES = {\"a\": 1}\n");
+    story.file("web/half.js", "export const half = (n) => n / 2;\n");
+    let test = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { half } from './half.js';\n\
+                test('halves', () => assert.equal(half(4), 2));\n";
+    story.file("web/half.test.js", test).commit("both sides");
+    let json = proven(&story, "main..topic");
+    assert_eq!(classes(&json).len(), 3, "{json:#}");
+    let places: Vec<String> =
+        json["code"].as_array().unwrap().iter().map(|one| format!("{} {}", one["file"], one["standing"])).collect();
+    assert!(places.contains(&"\"roman_pb2.py\" \"exempt\"".to_owned()), "{places:?}");
 }
 
 #[test]
