@@ -23,7 +23,7 @@ use crate::verdict::{Code, Decision, Made, Reason};
 pub use faults::{Fault, Hunk, Noticed};
 pub use merge::{Shard, merge};
 pub use policy::Policy;
-pub use tests_seen::{Without, tests_seen};
+pub use tests_seen::{Without, tests_seen, unseen};
 
 /// Of all reasons of one kind, so many are told; the rest is counted.
 const REASONS_MAX: usize = 12;

@@ -49,6 +49,13 @@ pub fn tests_seen(material: &Material<'_>, base: &Report, between: &Report, head
     seen
 }
 
+/// New and changed tests that are written in the head and have no result in its report, as far as their names tell: they
+/// may be in a file that nobody loads.
+pub fn unseen(material: &Material<'_>, head: &Report) -> Vec<About> {
+    let has_result = |about: &About| head.tests.iter().any(|test| about.is(test));
+    new_tests(material).into_iter().filter(|about| !has_result(about)).collect()
+}
+
 fn home(written: &[About], test: &Test) -> Option<String> {
     written.iter().find(|about| about.is(test)).map(|about| about.file.clone())
 }

@@ -105,6 +105,10 @@ pub fn merge(files: &[PathBuf]) -> Result<Proof> {
     Ok(conclude(whole))
 }
 
+fn no_test() -> Reason {
+    Reason::new(Code::VerifyNoTest, "no test was run with the change, so nothing is known of it")
+}
+
 /// A fault of the surroundings is an answer; any other one is not.
 fn unable(error: anyhow::Error) -> Result<Reason> {
     match error.downcast_ref::<Failure>() {
@@ -221,6 +225,10 @@ impl Case<'_> {
             return Ok(());
         }
         let mut seen = Seen { base: self.base_report(evidence)?, ..Seen::default() };
+        if !has_tests && seen.base.tests.is_empty() {
+            evidence.inconclusive.get_or_insert_with(no_test);
+            return Ok(());
+        }
         let is_first = self.question.shard.is_none_or(Shard::is_first);
         if is_first {
             let files = files_of_tests(git, &change, head, &seen.base);
@@ -237,6 +245,9 @@ impl Case<'_> {
                 weakened::compare(self, evidence, &change, &seen.head)?;
             }
             self.search(evidence, &seen, &between)?;
+        }
+        if is_open && seen.head.tests.is_empty() {
+            evidence.inconclusive.get_or_insert_with(no_test);
         }
         let gone = seen.base.tests.iter().filter(|test| test.status == Status::Passed && !seen.head.tests.is_empty());
         let gone = gone.filter(|test| seen.head.test(&test.id).is_none());
@@ -369,6 +380,9 @@ impl Case<'_> {
         let found = trial::search(self.ground(), range)?;
         evidence.tests_ms += u64::try_from(found.running.as_millis()).unwrap_or(u64::MAX);
         (evidence.tests, evidence.hunks, evidence.faults) = (found.tests, found.hunks, found.faults);
+        let unseen = found.unseen.iter().take(NAMED_MAX);
+        let unseen = unseen.map(|one| format!("{}: {} was changed, and was not seen to run", one.file, one.item));
+        evidence.not_verified.extend(unseen);
         if found.more {
             let most = proof::faults::HUNKS_MAX;
             evidence

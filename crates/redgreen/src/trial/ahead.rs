@@ -93,6 +93,8 @@ impl Ahead {
 impl Drop for Ahead {
     fn drop(&mut self) {
         self.shared.stop.request();
+        // Whoever has looked already, and does not wait yet, would not hear of it.
+        drop(self.shared.lock());
         self.shared.changed.notify_all();
     }
 }
@@ -151,6 +153,9 @@ fn help(shared: &Shared, annex: &Annex<'_>, conditions: &Conditions<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
     use redgreen_core::experiment::{Tree, suite};
 
     use super::*;
@@ -183,6 +188,20 @@ mod tests {
         assert_eq!(ahead.shared.next().unwrap(), suite::on(Tree::Base));
         ahead.shared.stop.request();
         assert!(ahead.shared.next().is_none());
+    }
+
+    #[test]
+    fn helpers_end_whenever_the_judge_is_done() {
+        const TIMES: usize = 20_000;
+        const WAIT: Duration = Duration::from_secs(10);
+        let (ended, ends) = mpsc::channel();
+        for _ in 0..TIMES {
+            let ahead = ahead(1);
+            let (shared, ended) = (Arc::clone(&ahead.shared), ended.clone());
+            thread::spawn(move || ended.send(shared.next().is_none()));
+            drop(ahead);
+            assert_eq!(ends.recv_timeout(WAIT), Ok(true), "a helper waits for ever");
+        }
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use redgreen_core::change::Change;
-use redgreen_core::experiment::{Experiment, Material, Observation};
+use redgreen_core::experiment::{About, Experiment, Material, Observation};
 use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::proof::faults::{self, Fault, Hunk, ROUNDS, Round, Search};
-use redgreen_core::proof::{Noticed, Shard, TestSeen, tests_seen};
+use redgreen_core::proof::{Noticed, Shard, TestSeen, tests_seen, unseen};
 use redgreen_core::report::Report;
 
 use super::ahead::Ahead;
@@ -46,6 +46,8 @@ pub struct Searched {
     pub tests: Vec<TestSeen>,
     pub hunks: Vec<Hunk>,
     pub faults: Vec<Fault>,
+    /// Tests that are written and have no result.
+    pub unseen: Vec<About>,
     /// There are more changed places than are looked at.
     pub more: bool,
     /// What the tests took.
@@ -90,10 +92,11 @@ impl<'a> Court<'a> {
         let git = self.ground.git;
         let changes = |phase: Phase, charge: &Charge<'_>| change(git, phase, charge.base, charge.head, &frameworks);
         let (all, changed) = (changes(Phase::Refactor, whole)?, changes(Phase::Refactor, code)?);
-        let tests = {
+        let (tests, unseen) = {
             let reading = Reading::of(git, whole)?;
             let material = material(&reading, &all, range.head_report);
-            tests_seen(&material, range.base_report, range.between_report, range.head_report)
+            let tests = tests_seen(&material, range.base_report, range.between_report, range.head_report);
+            (tests, unseen(&material, range.head_report))
         };
         let reading = Reading::of(git, code)?;
         let material = material(&reading, &changed, range.head_report);
@@ -140,7 +143,7 @@ impl<'a> Court<'a> {
             }
         }
         drop(helpers);
-        Ok(Searched { tests, hunks, faults: found, more, running: Duration::ZERO })
+        Ok(Searched { tests, hunks, faults: found, unseen, more, running: Duration::ZERO })
     }
 
     /// What the first of the experiments shows; helpers make the others meanwhile. Nothing once the time is over.

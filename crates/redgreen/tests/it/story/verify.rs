@@ -167,6 +167,19 @@ fn code_alone_is_kept_as_the_tests_know_it_or_has_no_test() {
 }
 
 #[test]
+fn tests_that_nobody_runs_prove_nothing() {
+    let story = Story::new();
+    story.git("checkout -q -b topic");
+    story.file("roman.py", CODE).commit("code, and not one test in the project");
+    inconclusive(&story, "main..topic", "no test was run");
+    let story = project();
+    let test = "def helper():\n    def test_inner():\n        assert False\n\n\nif False:\n\n    def test_never():\n        assert False\n";
+    story.file("tests/test_never.py", test).commit("a test that is never defined");
+    let (_, json) = verify(&story, "main..topic");
+    assert!(json["notVerified"].to_string().contains("test_never was changed, and was not seen to run"), "{json:#}");
+}
+
+#[test]
 fn a_regression_a_weaker_test_and_a_skipped_one_are_refuted() {
     let story = feature();
     story.file("old.py", "def double(n):\n    return 3 * n\n").commit("breaks the old one");
