@@ -51,6 +51,12 @@ impl Git {
         Ok(if asked.success() { Oid::parse(asked.stdout_text().trim()).ok() } else { None })
     }
 
+    /// What git says of a name that stands for nothing.
+    pub fn complaint_about(&self, rev: &str) -> Result<String> {
+        let asked = self.call(["rev-parse", "--verify", "--end-of-options", rev]).ask(&format!("resolve {rev}"))?;
+        Ok(asked.stderr_text().trim().to_owned())
+    }
+
     pub fn branch_exists(&self, branch: &str) -> Result<bool> {
         Ok(self.read_ref(&format!("refs/heads/{branch}"))?.is_some())
     }

@@ -36,8 +36,14 @@ pub fn asked_by_ci() -> Option<Asked> {
 /// The commits, or why there are none.
 pub(super) fn resolve(git: &Git, asked: Option<&Asked>) -> Result<Result<Ends, Reason>> {
     let commit = |name: &str| -> Result<Result<Oid, Reason>> {
-        let found = git.resolve(&format!("{name}^{{commit}}"))?;
-        Ok(found.ok_or_else(|| absent(git, &format!("{name} is no commit of this repository"))))
+        let commit = format!("{name}^{{commit}}");
+        Ok(match git.resolve(&commit)? {
+            Some(found) => Ok(found),
+            None => {
+                let said = git.complaint_about(&commit)?;
+                Err(absent(git, &format!("{name} is no commit of this repository: git says {said:?}")))
+            }
+        })
     };
     let (base, head) = match asked {
         Some(Asked::Range { base, head }) => (commit(base)?, commit(head)?),

@@ -322,7 +322,10 @@ fn a_shallow_clone_says_how_to_get_the_rest() {
     ));
     let said = story.redgreen("-C @shallow verify HEAD~1..HEAD --json").exits(3);
     let told = said.json()["reasons"].to_string();
-    assert!(told.contains("fetch --unshallow") && told.contains("fetch-depth: 0"), "{told}");
+    assert!(
+        told.contains("git says") && told.contains("fetch --unshallow") && told.contains("fetch-depth: 0"),
+        "{told}"
+    );
 }
 
 #[test]

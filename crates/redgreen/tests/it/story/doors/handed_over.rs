@@ -10,7 +10,7 @@ fn a_request_behind_the_context_is_found_missing_with_the_line_to_type() {
     for (line, words) in [
         (
             "run --script @kata.toml --context docs src/util.py \"add roman numerals\"",
-            "next  redgreen run \"add roman numerals\" --context docs src/util.py",
+            "next  redgreen run 'add roman numerals' --context docs src/util.py",
         ),
         ("run --context docs src/util.py", "next  redgreen run \"<what to build>\" --context docs src/util.py"),
         ("run", "next  redgreen run \"<what to build>\""),
