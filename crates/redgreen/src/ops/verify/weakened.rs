@@ -43,12 +43,17 @@ pub(super) fn compare(case: &Case<'_>, evidence: &mut Evidence, change: &Change,
     known.tests.retain(|test| is_in(test, &still) && !test.status.is_failure());
     known.tests.extend(shown.tests.iter().filter(|test| !is_in(test, &still)).cloned());
     let tried = case.hold(&Step::new(JudgedPhase::Refactor, &old, head, &known), evidence)?;
-    if tried.verdict.decision != Decision::Accepted {
-        evidence.steps.push(judged(
-            JudgedPhase::Refactor,
-            "the old tests beside those of the range, on its code",
-            tried,
-        ));
+    match tried.verdict.decision {
+        Decision::Accepted => {}
+        Decision::Refused => {
+            let what = "the old tests beside those of the range, on its code";
+            evidence.steps.push(judged(JudgedPhase::Refactor, what, tried));
+        }
+        // Nothing was seen against the tests of now: what their text says is for a reader.
+        Decision::Undecided => {
+            let told = tried.verdict.reasons.iter().map(|reason| reason.sentence.clone());
+            evidence.not_verified.extend(told);
+        }
     }
     Ok(())
 }
