@@ -261,7 +261,7 @@ impl Case<'_> {
     /// What the tests of the base show: remembered of the same surroundings, or seen now. Tests that the policy exempts are
     /// left out.
     fn base_report(&self, evidence: &mut Evidence) -> Result<Report> {
-        let memory = Memory::new(&self.project.workshop, &self.file.test)?;
+        let memory = Memory::of_runs(&self.project.workshop, &self.file.test)?;
         let tree = &self.trees.base;
         let known = memory.recall(tree)?;
         let around = trial::look_around(self.ground(), tree, known.as_ref().map(|known| &known.surroundings))?;
@@ -284,9 +284,7 @@ impl Case<'_> {
         let (base, head) = (&self.trees.base, &self.trees.head);
         let known = seen.base.clone();
         if !parts.has_tests {
-            let tried = self.hold(&Step::new(JudgedPhase::Refactor, base, head, &known), evidence)?;
-            seen.head = tried.shown.clone();
-            evidence.steps.push(judged(JudgedPhase::Refactor, "the code, with the tests as they were", tried));
+            seen.head = self.kept_or_fixed(base, head, &known, "the code, with the tests as they were", evidence)?;
             return Ok(());
         }
         let red = self.red(base, between, &known, &parts.files, evidence)?;
@@ -313,11 +311,37 @@ impl Case<'_> {
         evidence.steps.push(judged(JudgedPhase::Refactor, "the tests, with the code as it was", tests));
         seen.head = report.clone();
         if parts.has_code {
-            let code = self.hold(&Step::new(JudgedPhase::Refactor, between, head, &report), evidence)?;
-            seen.head = code.shown.clone();
-            evidence.steps.push(judged(JudgedPhase::Refactor, "the code, with the tests of the range", code));
+            let what = "the code, with the tests of the range";
+            seen.head = self.kept_or_fixed(between, head, &report, what, evidence)?;
         }
         Ok(())
+    }
+
+    /// Code that no test of the range asks for keeps what the tests know; or it makes a test pass that failed already, which
+    /// is a GREEN. What its tests showed.
+    fn kept_or_fixed(
+        &self,
+        base: &str,
+        head: &str,
+        known: &Report,
+        what: &str,
+        evidence: &mut Evidence,
+    ) -> Result<Report> {
+        let tried = self.hold(&Step::new(JudgedPhase::Refactor, base, head, known), evidence)?;
+        let turns_green = |reason: &Reason| reason.code == Code::RefactorTurnsGreen;
+        let verdict = &tried.verdict;
+        if verdict.decision != Decision::Refused || !verdict.reasons.iter().all(turns_green) {
+            let shown = tried.shown.clone();
+            evidence.steps.push(judged(JudgedPhase::Refactor, what, tried));
+            return Ok(shown);
+        }
+        let passes = |id: &str| tried.shown.test(id).is_some_and(|test| test.status == Status::Passed);
+        let fixed = known.tests.iter().filter(|test| test.status.is_failure() && passes(&test.id));
+        let targets = Some(fixed.map(|test| test.id.clone()).collect());
+        let green = self.hold(&Step { targets, ..Step::new(JudgedPhase::Green, base, head, known) }, evidence)?;
+        let shown = green.shown.clone();
+        evidence.steps.push(judged(JudgedPhase::Green, "the code that makes failing tests pass", green));
+        Ok(shown)
     }
 
     /// The tests of the range on the code of the base. Nobody ever had that tree, so tests that fail in it because a helper

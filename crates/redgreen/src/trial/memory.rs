@@ -34,6 +34,11 @@ impl Memory {
         Ok(Self { folder: workshop.join("judged"), key: test.key()? })
     }
 
+    /// The same for trees that were only run, and that nobody ruled on: no verdict builds upon them.
+    pub fn of_runs(workshop: &Path, test: &config::Test) -> Result<Self> {
+        Ok(Self { folder: workshop.join("measured"), key: test.key()? })
+    }
+
     /// What is known of a tree; `None` for one that was never accepted, or by another version of this program.
     pub fn recall(&self, tree: &str) -> Result<Option<Remembered>> {
         let path = self.path(tree);

@@ -180,6 +180,18 @@ fn tests_that_nobody_runs_prove_nothing() {
 }
 
 #[test]
+fn code_that_makes_a_failing_test_pass_is_proven_by_it_and_the_judge_says_so_still() {
+    let story = project();
+    story.file("tests/test_roman.py", TEST).commit("the tests of it");
+    story.file("roman.py", CODE).commit("the code of it");
+    let json = proven(&story, "HEAD~1..HEAD");
+    assert_eq!(json["evidence"]["steps"][0]["phase"], "GREEN", "{json:#}");
+    assert_eq!(json["code"][0]["standing"], "tested", "{json:#}");
+    // What the base showed is no verdict on it.
+    story.redgreen("judge green").exits(0).says("green.passes");
+}
+
+#[test]
 fn a_regression_a_weaker_test_and_a_skipped_one_are_refuted() {
     let story = feature();
     story.file("old.py", "def double(n):\n    return 3 * n\n").commit("breaks the old one");
