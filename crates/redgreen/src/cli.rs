@@ -280,6 +280,7 @@ impl Desk {
                 }
             }
             Sight::Remark(words) => printer.talk(&view::notice_line(words)),
+            Sight::Doing(words) => pulse.doing(words),
         }
     }
 
