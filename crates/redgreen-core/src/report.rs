@@ -271,6 +271,19 @@ pub struct Counts {
     pub load_errors: usize,
 }
 
+impl fmt::Display for Counts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.load_errors > 0 {
+            write!(out, ", {} did not load", self.load_errors)?;
+        }
+        if self.skipped > 0 {
+            write!(out, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
+    }
+}
+
 impl Exit {
     /// Of two processes of one run, the end that says more.
     pub fn worse(one: Exit, other: Exit) -> Exit {

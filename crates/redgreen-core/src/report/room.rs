@@ -69,12 +69,35 @@ impl Help {
         match self {
             Self::Pass(names) => format!("test.env-pass = [{}]", quoted(names)),
             Self::Serve(port) => format!("test.services = [\"{port}\"]"),
-            Self::ServeSomething => "test.services = [\"<port>\"], with the port of the service it connects to".to_owned(),
+            Self::ServeSomething => {
+                "test.services = [\"<port>\"], with the port of the service it connects to".to_owned()
+            }
             Self::Copy(path) => format!("worktree.copy = [{path:?}]"),
             Self::Network => "test.fence = \"none\" (it wants the network)".to_owned(),
             Self::Unknown => "test.fence = \"none\", to see whether it is the fence".to_owned(),
         }
     }
+}
+
+/// The settings that help several tests, as they are written in `redgreen.toml`: each key once.
+pub fn settings<'a>(helps: impl Iterator<Item = &'a Help>) -> Vec<String> {
+    let (mut names, mut ports, mut paths, mut others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let keep = |kept: &mut Vec<String>, one: &str| {
+        if !kept.iter().any(|known| known == one) {
+            kept.push(one.to_owned());
+        }
+    };
+    for help in helps {
+        match help {
+            Help::Pass(more) => more.iter().for_each(|name| keep(&mut names, name)),
+            Help::Serve(port) => keep(&mut ports, &port.to_string()),
+            Help::Copy(path) => keep(&mut paths, path),
+            Help::ServeSomething | Help::Network | Help::Unknown => keep(&mut others, &help.setting()),
+        }
+    }
+    let row = |key: &str, values: &[String]| (!values.is_empty()).then(|| format!("{key} = {values:?}"));
+    let rows = [row("test.env-pass", &names), row("test.services", &ports), row("worktree.copy", &paths)];
+    rows.into_iter().flatten().chain(others).collect()
 }
 
 /// What passes outside and fails in the room. `outside` may have run only some tests.
@@ -230,6 +253,20 @@ mod tests {
     }
 
     #[test]
+    fn several_tests_are_helped_by_each_setting_once() {
+        let pass = |name: &str| Help::Pass(vec![name.to_owned()]);
+        let helps = [pass("A_URL"), Help::Serve(5432), pass("A_URL"), Help::Serve(6379), pass("B_URL"), Help::Network];
+        assert_eq!(
+            settings(helps.iter()),
+            [
+                "test.env-pass = [\"A_URL\", \"B_URL\"]",
+                "test.services = [\"5432\", \"6379\"]",
+                "test.fence = \"none\" (it wants the network)",
+            ]
+        );
+    }
+
+    #[test]
     fn a_port_that_the_tests_reach_already_is_no_help() {
         let known = Known {
             variables: &["DATABASE_URL".to_owned()],
@@ -240,7 +277,8 @@ mod tests {
             text: &|_| Some("connect(\"localhost:7000\")".to_owned()),
             is_untracked: &|_| false,
         };
-        let one = OnlyThere { id: "t".to_owned(), file: Some("t.py".to_owned()), message: "Connection refused".to_owned() };
+        let one =
+            OnlyThere { id: "t".to_owned(), file: Some("t.py".to_owned()), message: "Connection refused".to_owned() };
         assert_eq!(help(&one, &known), Help::ServeSomething);
         let known = Known { text: &|_| Some("connect(env.DATABASE_URL, \"localhost:7000\")".to_owned()), ..known };
         assert_eq!(help(&one, &known), Help::Pass(vec!["DATABASE_URL".to_owned()]));
@@ -252,7 +290,7 @@ mod tests {
                      \x20  0: 0100007F:494D 00000000:0000 0A 00000000:00000000\n\
                      \x20  1: 0100007F:1538 0100007F:9C40 01 00000000:00000000\n";
         assert_eq!(listening(table), [18765]);
-        assert_eq!(listening("rubbish\n: : :\n"), []);
+        assert!(listening("rubbish\n: : :\n").is_empty());
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::pulse::Pulse;
 use super::Desk;
+use super::pulse::Pulse;
 use crate::failure::Code;
 use crate::ops;
 use crate::ops::doctor::{self, Check, Finding};

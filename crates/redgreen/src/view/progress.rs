@@ -157,7 +157,11 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
     let most = if verdict.decision == Decision::Accepted { NOTES_MAX } else { verdict.notes.len() };
     text.extend(verdict.notes.iter().take(most).map(|note| indent(PLAIN, "", note)));
     if verdict.notes.len() > most {
-        text.push_str(&indent(QUIET, "", &format!("{} more: redgreen report --html run.html", verdict.notes.len() - most)));
+        text.push_str(&indent(
+            QUIET,
+            "",
+            &format!("{} more: redgreen report --html run.html", verdict.notes.len() - most),
+        ));
     }
     text
 }

@@ -164,7 +164,9 @@ impl Visit<'_> {
         let idle = listed.iter().find(|name| !report.tests.iter().any(|test| is_case_of(&test.id, name)));
         let counts = format!("{named} named, {seen} ran");
         Ok(match (unnamed, idle) {
-            _ if named == 0 && seen > 0 => Check::note("list", ran, "it names no test without running it; runs do without"),
+            _ if named == 0 && seen > 0 => {
+                Check::note("list", ran, "it names no test without running it; runs do without")
+            }
             (None, None) => Check::good("list", ran, counts),
             (Some(test), _) => {
                 let saw = format!("{counts}; ran without being named: {}", test.id);

@@ -1,9 +1,9 @@
 //! What a person expects of a command line: names in the help, words without quotes, `-` for stdout, `yes` and `diff`.
 
 use super::Story;
-use crate::runner::is_installed;
 use super::scripts::{DONE, GREEN, PLAN, RED, WRONG};
 use super::terminal::on_a_terminal;
+use crate::runner::is_installed;
 
 fn story(turns: &[&str]) -> Story {
     let story = Story::new();
@@ -84,7 +84,8 @@ fn fault_16_every_command_that_the_demo_names_works() {
     assert!(!told.contains("could not be tried"), "{told}");
     let program = env!("CARGO_BIN_EXE_redgreen");
     let rows = said.stdout.lines().filter_map(|line| line.trim().split_once("  "));
-    let commands: Vec<&str> = rows.map(|(_, command)| command.trim()).filter(|command| command.contains(" -C ")).collect();
+    let commands: Vec<&str> =
+        rows.map(|(_, command)| command.trim()).filter(|command| command.contains(" -C ")).collect();
     assert_eq!(commands.len(), 4, "{}", said.stdout);
     for command in commands {
         let line = command.replacen("redgreen ", &format!("{program} "), usize::from(command.starts_with("redgreen")));

@@ -88,12 +88,12 @@ fn fault_15_a_terminal_shows_the_first_run_of_the_tests() {
     let (code, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[]);
     assert_eq!(code, Some(4), "{screen}");
     assert!(screen.contains("running the tests with pytest 0:0"), "{screen:?}");
-    assert!(shown(&screen, &["1 test", "2 tests", "3 tests"]) >= 1, "{screen:?}");
+    assert!(shown(&screen, BARS) >= 1, "{screen:?}");
     assert!(!left_on_screen(&screen).contains("running the tests with"), "{screen:?}");
     let (code, screen) = on_a_terminal(&story, "--color never doctor", &[]);
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("running every test of pytest 0:0"), "{screen:?}");
-    assert!(shown(&screen, BARS) + shown(&screen, &["1 test", "2 tests", "3 tests"]) >= 1, "{screen:?}");
+    assert!(shown(&screen, BARS) >= 1, "{screen:?}");
     assert!(!left_on_screen(&screen).contains("running every test"), "{screen:?}");
 }
 
