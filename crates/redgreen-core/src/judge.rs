@@ -15,7 +15,7 @@ mod withheld;
 use crate::change::Change;
 use crate::experiment::examples::Example;
 use crate::experiment::replaced::{self, is_unwritten};
-use crate::experiment::{Experiment, Material, Observation, Question, Tree, suite};
+use crate::experiment::{Allowance, Experiment, Material, Observation, Question, Tree, suite};
 use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Status, volatile};
 use crate::syntax::Package;
@@ -331,7 +331,8 @@ fn control(case: &Case<'_>, material: &Material<'_>, experiments: &[Experiment],
         let Some(experiment) = rest.first() else { break };
         let observation = case.observe_first(rest)?;
         if matches!(observation, Observation::Nothing) {
-            if experiment.question != Question::Mutant {
+            // What only spare time allows is not missed; `--explain` tells it.
+            if !matches!(experiment.question.allowance(), Allowance::Fault | Allowance::Expectation) {
                 verdict.notes.push(format!("could not be tried: {}", experiment.what));
             }
             continue;

@@ -241,6 +241,25 @@ pub enum Flag {
     SourcesDisagree,
 }
 
+impl Flag {
+    /// What it means, for a person.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Focused => "some tests are marked to run alone, so the others did not run",
+            Self::Flaky => "a test passed only when it was tried again",
+            Self::DuplicateId => "several tests have the same name",
+            Self::Stale => "the report is older than this run",
+            Self::ExitCodeContradicts => "the exit code and the report disagree",
+            Self::NoFinish => "the runner ended with exit code 0 and did not say that it was done",
+            Self::ResultMissing => "a test that was planned has no result",
+            Self::ResultWithoutRun => "a result came for a test that was never started",
+            Self::FileWithoutTests => "a test file has no tests",
+            Self::ExitCodeAlone => "only the exit code is known: the command names no tests",
+            Self::SourcesDisagree => "two records of this run disagree",
+        }
+    }
+}
+
 /// How many tests ended how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -250,6 +269,19 @@ pub struct Counts {
     /// Neither passed nor failed: skipped, to do, expected to fail, flaky.
     pub skipped: usize,
     pub load_errors: usize,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.load_errors > 0 {
+            write!(out, ", {} did not load", self.load_errors)?;
+        }
+        if self.skipped > 0 {
+            write!(out, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
+    }
 }
 
 impl Exit {

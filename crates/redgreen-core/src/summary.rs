@@ -23,19 +23,6 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Passed and all tests, of the last run that was seen.
-    fn counts(&self) -> (u64, u64) {
-        let results = self.green.as_ref().map(|green| &green.test_results);
-        let results = results.or_else(|| self.red.as_ref().map(|red| &red.test_results));
-        results.map_or((0, 0), |results| (results.passed, results.total - results.skipped.min(results.total)))
-    }
-
-    fn tests_line(&self) -> String {
-        let (passed, total) = self.counts();
-        let percent = passed.saturating_mul(100).checked_div(total).unwrap_or(0);
-        format!("{passed}/{total} passed ({percent}%)")
-    }
-
     fn coverage_line(&self, brief: &Brief) -> String {
         let actual = self.green.as_ref().and_then(|green| green.coverage.as_deref()).unwrap_or("not measured");
         let target = brief.expected_coverage.map_or_else(|| "none".to_owned(), |target| target.to_string());
@@ -52,6 +39,14 @@ impl Seen {
         }
         if files.is_empty() { "none".to_owned() } else { files.join(", ") }
     }
+}
+
+/// The tests of the tree that the run's branch ends with. What an attempt showed that was taken back is not among them.
+fn tests_line(state: &State) -> String {
+    let counts = state.progress.accepted.as_ref().map(|report| report.counts).unwrap_or_default();
+    let total = counts.passed + counts.failed + counts.load_errors;
+    let percent = counts.passed.saturating_mul(100).checked_div(total).unwrap_or(0);
+    format!("{}/{total} passed ({percent}%)", counts.passed)
 }
 
 /// Tests that were not seen while the code was written.
@@ -105,11 +100,11 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
         on_one_line(&seen.test_files()),
         on_one_line(&scope(brief)),
         iterations(&tally, seen, limit),
-        seen.tests_line(),
+        tests_line(state),
         seen.coverage_line(brief),
         withheld(tally.joined),
         if is_complete(outcome) { "All tests still passing" } else { "not reached" },
-        seen.tests_line(),
+        tests_line(state),
     );
     for (path, how) in &seen.files {
         text.push_str(&format!("- `{}`: {how}\n", on_one_line(path)));
@@ -158,7 +153,7 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
             format!(
                 "## TASK COMPLETE\n\nTDD cycle completed: Red → Green → Refactor\nTest results: {}\nCoverage: {}\n\
                  Green phase iterations: {}\nFiles modified: {}\n",
-                seen.tests_line(),
+                tests_line(state),
                 seen.coverage_line(brief),
                 iterations(&Tally::of(state), seen, limit),
                 on_one_line(&files.join(", "))

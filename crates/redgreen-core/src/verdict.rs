@@ -224,7 +224,7 @@ vocabulary! {
         "every test of the run passes, and none is missing" "improve the code, or leave it";
     GreenNothingRed "green.nothing_red" Test
         "no test fails at the base, so there is nothing to make pass"
-        "for tests and code together: redgreen verify; else take the commit with the new failing test as the base, and judge it first: redgreen judge red; what only changes the form of the code: redgreen judge refactor";
+        "if tests and code changed together: redgreen verify; if the test has a commit of its own, judge that first (redgreen judge red) and use it as --base; if only the form of the code changed: redgreen judge refactor";
     GreenStillFailing "green.still_failing" Code
         "a test that has to pass still fails" "make it pass";
     GreenDoesNotCompile "green.does_not_compile" Code
@@ -273,7 +273,7 @@ vocabulary! {
     RefactorRegression "refactor.regression" Code
         "tests that passed before fail now" "change the form, not what the code does";
     RefactorTurnsGreen "refactor.turns_green" Code
-        "a test that failed before passes now: that is a GREEN" "have it judged as one: redgreen judge green";
+        "a test that failed before passes now: that is a GREEN" "judge it as GREEN: redgreen judge green";
     RefactorTestsVanished "refactor.tests_vanished" Code
         "tests that passed before are gone or skipped" "keep every test";
     RefactorConfigChanged "refactor.config_changed" Code

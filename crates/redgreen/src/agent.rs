@@ -109,6 +109,14 @@ impl Team {
         std::iter::once(self.usual.recipient()).chain(special).collect::<Vec<_>>().join(", ")
     }
 
+    /// The first model whose price nobody knows, so that no budget in dollars can be kept.
+    pub fn unpriced(&self) -> Option<&str> {
+        std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {
+            Agent::BuiltIn(agent) => agent.unpriced(),
+            Agent::Scripted(_) | Agent::External(_) | Agent::Human(_) => None,
+        })
+    }
+
     /// Whether a fence keeps all of them from what is the user's.
     pub fn is_held(&self) -> Result<bool> {
         for agent in std::iter::once(&self.usual).chain(self.special.values()) {

@@ -232,9 +232,11 @@ impl Desk {
         let trust = ops::trust::look(root, environment)?;
         let here = !self.printer.json && io::stdin().is_terminal() && io::stderr().is_terminal();
         if !trust.trusted && here {
-            self.printer
-                .talk(&format!("this project names commands that redgreen would run:\n{}", trust::words(&trust)));
-            if self.agrees("run them, now and from now on?")? {
+            self.printer.talk(&format!(
+                "this project's settings ask for these commands and permissions:\n{}",
+                trust::words(&trust)
+            ));
+            if self.agrees("allow them, now and from now on?")? {
                 ops::trust::agree(root, environment)?;
             }
         }
@@ -280,6 +282,7 @@ impl Desk {
                 }
             }
             Sight::Remark(words) => printer.talk(&view::notice_line(words)),
+            Sight::Doing(words) => pulse.doing(words),
         }
     }
 

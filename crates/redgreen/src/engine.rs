@@ -61,6 +61,8 @@ pub enum Sight<'a> {
     Live(Role, &'a Said),
     /// Something to know before it begins.
     Remark(&'a str),
+    /// Something that takes its time before there is a journal to tell of it.
+    Doing(&'a str),
 }
 
 /// A run under way. While it lives, the run is locked.

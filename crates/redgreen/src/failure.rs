@@ -1,6 +1,7 @@
 //! What can go wrong outside, and how it is told: one sentence, the evidence, the next command, one exit code.
 
 use std::fmt;
+use std::path::Path;
 
 /// The exit codes, which are API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,18 @@ impl Failure {
     #[must_use]
     pub fn next(mut self, command: impl Into<String>) -> Self {
         self.next = Some(command.into());
+        self
+    }
+}
+
+impl Failure {
+    /// The same with every mention of one folder turned into another.
+    #[must_use]
+    pub fn moved(mut self, from: &Path, to: &Path) -> Self {
+        let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
+        let moved = |text: &mut String| *text = text.replace(&*from, &to);
+        moved(&mut self.what);
+        self.evidence.iter_mut().chain(&mut self.next).for_each(moved);
         self
     }
 }

@@ -78,17 +78,9 @@ fn saw(observation: &Observation) -> String {
 }
 
 fn ran(report: &Report) -> String {
-    let counts = report.counts();
-    let mut words = vec![format!("{} passed", counts.passed), format!("{} failed", counts.failed)];
-    if counts.load_errors > 0 {
-        words.push(format!("{} did not load", counts.load_errors));
-    }
-    if counts.skipped > 0 {
-        words.push(format!("{} skipped", counts.skipped));
-    }
     let end = match report.exit {
         Exit::Code(0 | 1) => String::new(),
         Exit::NotStarted | Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => format!("; {}", report.exit),
     };
-    format!("{}{end}", words.join(", "))
+    format!("{}{end}", report.counts())
 }

@@ -38,6 +38,10 @@ pub struct Known<'a> {
     pub mentioned: &'a [String],
     /// Values that the tests get, which may name a port.
     pub values: &'a [String],
+    /// Ports of this machine that somebody listens on, as far as can be told.
+    pub listening: &'a [u16],
+    /// Those that the tests in the room reach already.
+    pub served: &'a [u16],
     /// The text of a file of the project.
     pub text: &'a dyn Fn(&str) -> Option<String>,
     /// Whether the checkout has a path that git does not hold.
@@ -49,6 +53,8 @@ pub struct Known<'a> {
 pub enum Help {
     Pass(Vec<String>),
     Serve(u16),
+    /// It wants a service of this machine, and nothing tells which.
+    ServeSomething,
     Copy(String),
     /// It wants the network, which only an open fence lets through.
     Network,
@@ -63,11 +69,35 @@ impl Help {
         match self {
             Self::Pass(names) => format!("test.env-pass = [{}]", quoted(names)),
             Self::Serve(port) => format!("test.services = [\"{port}\"]"),
+            Self::ServeSomething => {
+                "test.services = [\"<port>\"], with the port of the service it connects to".to_owned()
+            }
             Self::Copy(path) => format!("worktree.copy = [{path:?}]"),
             Self::Network => "test.fence = \"none\" (it wants the network)".to_owned(),
             Self::Unknown => "test.fence = \"none\", to see whether it is the fence".to_owned(),
         }
     }
+}
+
+/// The settings that help several tests, as they are written in `redgreen.toml`: each key once.
+pub fn settings<'a>(helps: impl Iterator<Item = &'a Help>) -> Vec<String> {
+    let (mut names, mut ports, mut paths, mut others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let keep = |kept: &mut Vec<String>, one: &str| {
+        if !kept.iter().any(|known| known == one) {
+            kept.push(one.to_owned());
+        }
+    };
+    for help in helps {
+        match help {
+            Help::Pass(more) => more.iter().for_each(|name| keep(&mut names, name)),
+            Help::Serve(port) => keep(&mut ports, &port.to_string()),
+            Help::Copy(path) => keep(&mut paths, path),
+            Help::ServeSomething | Help::Network | Help::Unknown => keep(&mut others, &help.setting()),
+        }
+    }
+    let row = |key: &str, values: &[String]| (!values.is_empty()).then(|| format!("{key} = {values:?}"));
+    let rows = [row("test.env-pass", &names), row("test.services", &ports), row("worktree.copy", &paths)];
+    rows.into_iter().flatten().chain(others).collect()
 }
 
 /// What passes outside and fails in the room. `outside` may have run only some tests.
@@ -99,10 +129,20 @@ pub fn help(one: &OnlyThere, known: &Known<'_>) -> Help {
         return Help::Pass(in_message);
     }
     if says(REFUSED) {
-        let texts = [one.message.as_str(), source.as_str()].into_iter().chain(known.values.iter().map(String::as_str));
-        if let Some(port) = texts.into_iter().find_map(port) {
-            return Help::Serve(port);
-        }
+        let values = known.values.iter().map(String::as_str);
+        let texts: Vec<&str> = [one.message.as_str(), source.as_str()].into_iter().chain(values).collect();
+        let is_new = |port: &u16| !known.served.contains(port);
+        let named_ports: Vec<u16> = texts.iter().flat_map(|text| ports(text)).filter(is_new).collect();
+        // A test that passes outside of the room is answered there: the port is one that somebody listens on. Its number
+        // may stand far from the name of the machine.
+        let open: Vec<u16> = known.listening.iter().copied().filter(is_new).collect();
+        let numbered = || texts.iter().find_map(|text| open.iter().find(|port| has_number(text, **port)));
+        let port = named_ports.iter().find(|port| open.contains(port)).or_else(numbered).or(named_ports.first());
+        return match (port, named(&source)) {
+            (Some(port), _) => Help::Serve(*port),
+            (None, names) if !names.is_empty() => Help::Pass(names),
+            (None, _) => Help::ServeSomething,
+        };
     }
     if says(NO_NETWORK) {
         return Help::Network;
@@ -131,12 +171,32 @@ pub fn has_word(text: &str, name: &str) -> bool {
         })
 }
 
-/// The port behind a name of this machine, which is not the beginning of another address: `localhost:5432`, `("127.0.0.1", 5432)`, `127.0.0.1), port 5432`.
-fn port(text: &str) -> Option<u16> {
+/// The ports in `/proc/net/tcp` or `/proc/net/tcp6` that somebody listens on.
+pub fn listening(table: &str) -> Vec<u16> {
+    const LISTEN: &str = "0A";
+    let port = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (local, state) = (words.nth(1)?, words.nth(1)?);
+        let (_, port) = local.rsplit_once(':')?;
+        if state == LISTEN { u16::from_str_radix(port, 16).ok() } else { None }
+    };
+    table.lines().filter_map(port).collect()
+}
+
+/// The ports behind a name of this machine, which is not the beginning of another address: `localhost:5432`,
+/// `("127.0.0.1", 5432)`, `127.0.0.1), port 5432`.
+fn ports(text: &str) -> impl Iterator<Item = u16> {
     static PORT: OnceLock<Option<Regex>> = OnceLock::new();
     let pattern =
         PORT.get_or_init(|| Regex::new(r"(?:localhost|127\.0\.0\.1|::1)[^\d\n]{1,12}(\d{2,5})\.?(?:[^.\d]|$)").ok());
-    pattern.as_ref()?.captures_iter(text).find_map(|found| found.get(1)?.as_str().parse().ok().filter(|port| *port > 0))
+    let found = pattern.iter().flat_map(move |pattern| pattern.captures_iter(text));
+    found.filter_map(|found| found.get(1)?.as_str().parse().ok()).filter(|port| *port > 0)
+}
+
+/// Whether a port's number stands in a text by itself. A small number stands in too many.
+fn has_number(text: &str, port: u16) -> bool {
+    const PORT_MIN: u16 = 1024;
+    port >= PORT_MIN && has_word(text, &port.to_string())
 }
 
 /// Words that may be paths, without what stands around them.
@@ -158,6 +218,8 @@ mod tests {
             variables: &names,
             mentioned: &[],
             values: &["postgres://u@localhost:6543/db".to_owned()],
+            listening: &[8099, 18765, 7000],
+            served: &[7000],
             text: &|_| Some(source.to_owned()),
             is_untracked: &|path| path == ".env",
         };
@@ -183,8 +245,52 @@ mod tests {
             "",
             "test.services = [\"5433\"]",
         );
+        // The number stands far from the machine's name; what listens tells which number it is.
+        let far = "PORT = 18765\nRETRIES = 8098\n\ndef test_ask():\n    ask(PORT)\n";
+        check("<urlopen error [Errno 111] Connection refused>", far, "test.services = [\"18765\"]");
         check("getaddrinfo ENOTFOUND example.com", "", "test.fence = \"none\" (it wants the network)");
         check("FileNotFoundError: [Errno 2] No such file or directory: '.env'", "", "worktree.copy = [\".env\"]");
+    }
+
+    #[test]
+    fn several_tests_are_helped_by_each_setting_once() {
+        let pass = |name: &str| Help::Pass(vec![name.to_owned()]);
+        let helps = [pass("A_URL"), Help::Serve(5432), pass("A_URL"), Help::Serve(6379), pass("B_URL"), Help::Network];
+        assert_eq!(
+            settings(helps.iter()),
+            [
+                "test.env-pass = [\"A_URL\", \"B_URL\"]",
+                "test.services = [\"5432\", \"6379\"]",
+                "test.fence = \"none\" (it wants the network)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_port_that_the_tests_reach_already_is_no_help() {
+        let known = Known {
+            variables: &["DATABASE_URL".to_owned()],
+            mentioned: &[],
+            values: &[],
+            listening: &[7000],
+            served: &[7000],
+            text: &|_| Some("connect(\"localhost:7000\")".to_owned()),
+            is_untracked: &|_| false,
+        };
+        let one =
+            OnlyThere { id: "t".to_owned(), file: Some("t.py".to_owned()), message: "Connection refused".to_owned() };
+        assert_eq!(help(&one, &known), Help::ServeSomething);
+        let known = Known { text: &|_| Some("connect(env.DATABASE_URL, \"localhost:7000\")".to_owned()), ..known };
+        assert_eq!(help(&one, &known), Help::Pass(vec!["DATABASE_URL".to_owned()]));
+    }
+
+    #[test]
+    fn ports_that_listen_are_read_from_the_kernels_table() {
+        let table = "  sl  local_address rem_address   st tx_queue\n\
+                     \x20  0: 0100007F:494D 00000000:0000 0A 00000000:00000000\n\
+                     \x20  1: 0100007F:1538 0100007F:9C40 01 00000000:00000000\n";
+        assert_eq!(listening(table), [18765]);
+        assert!(listening("rubbish\n: : :\n").is_empty());
     }
 
     #[test]

@@ -126,8 +126,7 @@ impl State {
         let policy = &self.run.policy;
         attempt.iteration += 1;
         attempt.notice(verdict);
-        let used_up = (attempt.iteration >= policy.iterations_max)
-            .then(|| format!("{} iterations are used up", attempt.iteration));
+        let used_up = (attempt.iteration >= policy.iterations_max).then(|| used_up(attempt.iteration));
         if let Some(why) = attempt.stuck(policy).or(used_up) {
             trouble.message = format!("{why}\n{}", trouble.message);
             let holds = attempt.tree.clone();
@@ -169,7 +168,7 @@ impl State {
         attempt.trouble = Some(trouble.clone());
         attempt.diagnosis = None;
         if !attempt.human && attempt.iteration >= self.run.policy.iterations_max {
-            let message = format!("{} iterations are used up\n{}", attempt.iteration, trouble.message);
+            let message = format!("{}\n{}", used_up(attempt.iteration), trouble.message);
             let holds = attempt.tree.clone();
             return self.gave_up(Phase::Green, attempt, Trouble { message, ..trouble }, &holds, at);
         }
@@ -229,6 +228,13 @@ impl Attempt {
 /// Goes back to `wanted` first, when the worktree holds something else.
 pub(super) fn restored(wanted: &Oid, holds: &Oid, then: Stage) -> Stage {
     if wanted == holds { then } else { Stage::Restoring { tree: wanted.clone(), then: Box::new(then) } }
+}
+
+fn used_up(iterations: u32) -> String {
+    match iterations {
+        1 => "1 iteration is used up".to_owned(),
+        more => format!("{more} iterations are used up"),
+    }
 }
 
 pub(super) fn told(verdict: &Verdict) -> Trouble {

@@ -14,7 +14,7 @@ use anyhow::Result;
 use redgreen_core::model::price::Prices;
 use redgreen_core::model::provider::Wish;
 use redgreen_core::model::retry::Patience;
-use redgreen_core::model::{Delta, Request};
+use redgreen_core::model::{Delta, Request, Usage};
 use redgreen_core::phase::Role;
 
 use crate::agent::model::{self, Client, Limits};
@@ -99,6 +99,12 @@ impl BuiltIn {
             true => format!("built-in ({}, replayed from a file: nothing is sent)", provider.model),
             false => format!("built-in ({} at {})", provider.model, provider.recipient()),
         }
+    }
+
+    /// The model, where its price is not known.
+    pub(super) fn unpriced(&self) -> Option<&str> {
+        let model = self.client.provider().model.as_str();
+        self.settings.prices.cost(model, &Usage::default()).is_none().then_some(model)
     }
 
     pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {

@@ -147,7 +147,7 @@ impl Choice {
                 let (model, remark) = taken(&server);
                 Ok((Self { model: Some(model), ..self }, Some(remark)))
             }
-            None => Err(nobody().into()),
+            None => Err(nobody(&presence::logged_out(environment)?).into()),
         }
     }
 
@@ -223,12 +223,19 @@ impl Choice {
     }
 }
 
-fn nobody() -> Failure {
-    Failure::usage("no agent is named, no model, and no coding agent was found")
-        .evidence("with ANTHROPIC_API_KEY set, or a model named, the built-in agent works: --model <provider>/<model>")
-        .evidence("looked for installed coding agents that are logged in; `redgreen agents` shows each of them")
-        .evidence("looked for a model's server on this machine: Ollama, LM Studio, llama.cpp, vLLM")
-        .evidence("the scripted agent plays a file that says what to write in each phase: --script FILE")
+/// `logged_out`: agents that are installed, and how to log in to them.
+fn nobody(logged_out: &[(&str, String)]) -> Failure {
+    let failure = Failure::usage("no agent is configured: none is named, and none was found that could work");
+    let failure = logged_out.iter().fold(failure, |failure, (name, login)| {
+        failure.evidence(format!("{name} is installed and not logged in: {login}"))
+    });
+    let failure = match logged_out {
+        [] => failure.evidence("no coding agent is installed; `redgreen agents` lists those it knows"),
+        [..] => failure,
+    };
+    failure
+        .evidence("ANTHROPIC_API_KEY is not set, and no model is named (--model <provider>/<model>)")
+        .evidence("no model server answers on this machine (Ollama, LM Studio, llama.cpp, vLLM)")
         .next("log in to an agent (redgreen agents), or see it work without one: redgreen demo")
 }
 

@@ -56,7 +56,7 @@ fn words(context: &Context) -> String {
     let next = if context.is_fine() {
         "redgreen run --context <paths> \"<what to build>\""
     } else {
-        "leave away what is not sent"
+        "redgreen context <paths>, without those that are not sent"
     };
     text.push_str(&view::block(&[("to", &context.to), ("policy", view::POLICY)], next));
     text

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use redgreen_core::event::Outcome;
+use redgreen_core::text::shell_word;
 use serde::Serialize;
 
 use super::Desk;
@@ -31,10 +32,15 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let folder = self.folder.map(|folder| desk.folder.join(folder));
         let demo = demo::demo(folder.as_deref(), &desk.environment, &desk.stop, &mut desk.watch())?;
-        let place = demo.folder.display().to_string();
+        let folder = demo.folder.display().to_string();
+        let place = shell_word(&folder);
+        // The last commit of the branch may be the one that leaves out the list, which has no note.
+        let trail = &demo.stopped.state.trail;
+        let noted = trail.iter().rev().find(|waypoint| waypoint.progress.handoff.is_some());
+        let noted = noted.map_or("HEAD", |waypoint| waypoint.progress.head.commit.as_str());
         let rows = [
             ("commits", format!("git -C {place} log --graph --oneline")),
-            ("a note", format!("git -C {place} notes --ref=tdd-handoffs show HEAD^2")),
+            ("a note", format!("git -C {place} notes --ref=tdd-handoffs show {noted}")),
             ("handoffs", format!("redgreen -C {place} history")),
             ("set aside", format!("redgreen -C {place} salvage")),
         ];
@@ -42,7 +48,7 @@ impl Args {
         let outcome = view::outcome(&demo.stopped.outcome);
         let text = format!("demo  {outcome}\n{}", view::block(&rows, "cd <your project> && redgreen init"));
         let run = status::overview(&demo.stopped.folder, &demo.stopped.state);
-        desk.printer.answer(&text, &Answer { version: 1, folder: place, run });
+        desk.printer.answer(&text, &Answer { version: 1, folder, run });
         Ok(if demo.stopped.outcome == Outcome::Merged { Code::Done } else { exit_code(&demo.stopped.outcome) })
     }
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::Desk;
+use super::pulse::Pulse;
 use crate::failure::Code;
 use crate::ops;
 use crate::ops::doctor::{self, Check, Finding};
@@ -24,8 +25,13 @@ pub(super) struct Args {}
 impl Args {
     #[expect(clippy::unused_self, reason = "every verb is performed alike")]
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let mut tell = |what: &str| desk.printer.talk(&paint(QUIET, &format!("{what}\n")));
+        let pulse = Pulse::new(desk.printer, &desk.stop);
+        let mut tell = |what: &str| match desk.printer.live_columns() {
+            Some(_) => pulse.doing(what),
+            None => desk.printer.talk(&paint(QUIET, &format!("{what}\n"))),
+        };
         let doctor = doctor::doctor(&desk.folder, &desk.environment, &desk.stop, &mut tell)?;
+        drop(pulse);
         let mut text: String = doctor.checks.iter().map(one).collect();
         let bad = doctor.checks.iter().filter(|check| check.finding == Finding::Bad).count();
         let (style, words, next) = match (doctor.ready, &doctor.agent) {

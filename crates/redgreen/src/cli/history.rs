@@ -15,7 +15,7 @@ const SUBJECT_CHARS_MAX: usize = 60;
 /// List the handoffs, newest first
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen history\n  redgreen history --limit 100 --json\n  \
-                        git notes --ref=tdd-handoffs show HEAD^2")]
+                        git notes --ref=tdd-handoffs show <commit>")]
 pub(super) struct Args {
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 20)]

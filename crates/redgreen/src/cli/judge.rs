@@ -85,8 +85,7 @@ impl Args {
             format!("{}: {}{place}", told.reason.code.as_str(), told.reason.sentence)
         };
         let reasons: Vec<String> = judgement.reasons.iter().map(line).collect();
-        let counts =
-            format!("{}: {} passed, {} failed", judgement.ran, judgement.counts.passed, judgement.counts.failed);
+        let counts = format!("{}: {}", judgement.ran, judgement.counts);
         let tried = if explain { view::experiments(&judgement.experiments) } else { String::new() };
         let rows = [
             ("why", reasons.join("\n")),

@@ -63,7 +63,13 @@ impl Pulse {
     /// Shows one thing that is done, outside of a run.
     pub(super) fn of(printer: Printer, stop: &Stop, doing: &str) -> Self {
         let pulse = Self::new(printer, stop);
-        *pulse.shared.step() = Some(Step {
+        pulse.doing(doing);
+        pulse
+    }
+
+    /// Another thing is done now, outside of a run.
+    pub(super) fn doing(&self, doing: &str) {
+        *self.shared.step() = Some(Step {
             at: None,
             doing: doing.to_owned(),
             is_turn: false,
@@ -72,7 +78,6 @@ impl Pulse {
             cost: None,
             said: String::new(),
         });
-        pulse
     }
 
     /// A step of a run begins.
@@ -158,7 +163,9 @@ impl Shared {
         let step = self.step();
         let step = step.as_ref()?;
         let doing = match &suite {
-            Some((framework, _)) if !step.is_turn => format!("{} with {framework}", step.doing),
+            Some((framework, _)) if !step.is_turn && !step.doing.contains(framework.as_str()) => {
+                format!("{} with {framework}", step.doing)
+            }
             Some(_) | None => step.doing.clone(),
         };
         let now = Now {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::report::{LoadError, Outcome, Report, Status, Test};
+use redgreen_core::report::{EXIT_CODE_ONLY, LoadError, Outcome, Report, Status, Test};
 use redgreen_core::text::{shell_word, without_colours};
 
 use super::Desk;
@@ -103,7 +103,11 @@ fn summary(tested: &Tested, detail: Detail) -> String {
     let shown = if detail == Detail::Everything { failures.len() } else { FAILURES_MAX };
     for test in failures.iter().take(shown) {
         let place = place(test.file.as_deref(), test.line);
-        text.push_str(&item(word(test.status), &test.id, &place, test.message.as_deref().unwrap_or_default()));
+        let message = match test.id.starts_with(EXIT_CODE_ONLY) {
+            true => report.output_tail.as_str(),
+            false => test.message.as_deref().unwrap_or_default(),
+        };
+        text.push_str(&item(word(test.status), &test.id, &place, message));
     }
     if failures.len() > shown {
         writeln!(text, "and {}: redgreen test --verbose\n", view::count(failures.len() - shown, "more failure")).ok();
@@ -114,14 +118,15 @@ fn summary(tested: &Tested, detail: Detail) -> String {
     let mut rows = vec![
         ("slowest", slowest(report)),
         ("skipped", skipped(report, detail)),
-        ("flags", report.flags.iter().map(|flag| format!("{flag:?}")).collect::<Vec<_>>().join(", ")),
+        ("note", report.flags.iter().map(|flag| flag.words()).collect::<Vec<_>>().join("\n")),
     ];
     rows.push(("coverage", tested.coverage.as_ref().map(coverage).unwrap_or_default()));
     rows.push(("ran", format!("{} ({}, {})", commands(report), report.exit, seconds(report.wall_ms))));
     let rows: Vec<_> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
     text.push_str(&view::block(&rows, ""));
     text.push_str(&closing(tested));
-    if let Some(first) = failures.first() {
+    // What has no tests by name cannot run one of them.
+    if let Some(first) = failures.first().filter(|test| !test.id.starts_with(EXIT_CODE_ONLY)) {
         text.push_str(&view::next_line(&format!("redgreen test {}", shell_word(&without_colours(&first.id)))));
     }
     text

@@ -40,7 +40,9 @@ impl Args {
             rows.push(("tried", view::experiments(&last.verdict.experiments)));
             rows.push(("ran", last.ran.clone().unwrap_or_default()));
             rows.push(("fault", side(last.side).to_owned()));
-            rows.push(("asked", last.next_step.to_owned()));
+            // What the verdict asks for is done by then, or never will be.
+            let asked = if why.is_over { "" } else { last.next_step };
+            rows.push(("asked", asked.to_owned()));
             rows.push(("diff", patch(last.diff.as_deref().unwrap_or_default())));
         }
         rows.push(("doing", why.doing.as_deref().map_or("", doing).to_owned()));

@@ -135,7 +135,11 @@ fn changes(count: usize) -> String {
 
 fn commit(git: &Git, name: &str) -> Result<Oid> {
     git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
-        Failure::usage(format!("{name} is no commit of this repository")).next("git log --oneline").into()
+        let failure = Failure::usage(format!("{name} is no commit of this repository"));
+        match [WORKTREE, INDEX].into_iter().find(|word| word.eq_ignore_ascii_case(name)) {
+            Some(word) => failure.next(format!("redgreen judge … --head {word}")).into(),
+            None => failure.next("git log --oneline").into(),
+        }
     })
 }
 

@@ -28,6 +28,8 @@ use crate::runner;
 use crate::trial;
 use crate::view;
 
+const NOTHING_MADE: &str = "nothing was made: no branch, no worktree, no run";
+
 /// What the user asked for on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -89,6 +91,9 @@ impl<'a> Ready<'a> {
         let kill_at = kill_at(project)?;
         let (team, choice, remark) = team(project, &for_method(project, &brief, &request.agents)?, None)?;
         remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+        if let Some(model) = policy.budget.microdollars.and_then(|_| team.unpriced()) {
+            return Err(unknown_price(model).into());
+        }
         let (base, target) = starting_point(project, request)?;
         let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
         project.git.check_version()?;
@@ -143,7 +148,8 @@ impl<'a> Ready<'a> {
         let tree = project.git.tree_of(&self.base)?;
         let timeout = Duration::from_millis(self.policy.red_timeout_ms);
         let ground = project.ground();
-        let report = trial::measure(ground, &tree, timeout)?.report;
+        observe(Sight::Doing("running the tests"));
+        let report = trial::measure(ground, &tree, timeout).map_err(nothing_made)?.report;
         if report.outcome != Outcome::Passed && report.outcome != Outcome::NoTests {
             let found = trial::only_there(ground, &tree, &report, timeout)?;
             view::only_there(&found).iter().for_each(|line| observe(Sight::Remark(line)));
@@ -185,6 +191,14 @@ impl<'a> Ready<'a> {
     }
 }
 
+/// A limit that cannot be kept to is no limit.
+fn unknown_price(model: &str) -> Failure {
+    Failure::environment(format!("--budget-usd needs a price, and that of the model {model:?} is not known"))
+        .evidence(format!("yours goes into redgreen.toml: [model.prices.{model:?}] with input and output"))
+        .evidence(NOTHING_MADE)
+        .next("redgreen run --budget-tokens N …, to limit tokens instead of dollars")
+}
+
 /// Why no run can start from what the tests show.
 fn no_baseline(report: &Report, limit_ms: u64) -> Failure {
     const WORDS_LINES_MAX: usize = 6;
@@ -199,7 +213,15 @@ fn no_baseline(report: &Report, limit_ms: u64) -> Failure {
     };
     let failure = Failure::environment(what).evidence(format!("ran {} ({})", report.command, report.exit));
     let failure = report.own_words(WORDS_LINES_MAX).into_iter().fold(failure, Failure::evidence);
-    failure.evidence("nothing was made: no branch, no worktree, no run").next("correct that; redgreen doctor checks it")
+    failure.evidence(NOTHING_MADE).next("correct that; redgreen doctor checks it")
+}
+
+/// The same where the tests could not even be run.
+fn nothing_made(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(failure) => failure.evidence(NOTHING_MADE).into(),
+        Err(error) => error,
+    }
 }
 
 /// What the sessions that a task goes on from were called by the agents themselves.

@@ -43,7 +43,8 @@ pub fn check(root: &Path, environment: &Environment) -> Result<()> {
     if trust.trusted {
         return Ok(());
     }
-    let failure = Failure::usage("this project names commands that you have not agreed to yet");
+    let failure =
+        Failure::usage("this project's settings have commands or permissions that you have not agreed to yet");
     let failure = trust
         .commands
         .iter()

@@ -4,6 +4,7 @@
 use anyhow::Result;
 use redgreen_core::event::Event;
 use redgreen_core::phase::Phase;
+use redgreen_core::state::Situation;
 use redgreen_core::tally;
 use redgreen_core::verdict::{Decision, Reason, Side, Verdict};
 use serde::Serialize;
@@ -22,6 +23,9 @@ pub struct Why {
     pub run: Overview,
     /// What has to hold for the phase to be accepted.
     pub gate: &'static str,
+    /// Merged or aborted: nothing is asked of anybody.
+    #[serde(skip)]
+    pub is_over: bool,
     /// The last verdict, if there was one.
     pub verdict: Option<LastVerdict>,
     /// What is being done now, or was being done when it was killed.
@@ -56,6 +60,7 @@ pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
     Ok(Why {
         version: 1,
         gate: tally::gate(&state),
+        is_over: matches!(state.situation, Situation::Ended(_)),
         verdict: last_verdict(&lines).map(|(last, tree)| match tree {
             Some(tree) if last.verdict.decision != Decision::Accepted => {
                 let diff = attempt(&project.git, &state.progress.head.tree, tree);

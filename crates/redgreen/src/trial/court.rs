@@ -16,6 +16,7 @@ use super::builds::Builds;
 use super::environment::{self, Seen};
 use super::{Charge, Ground};
 use crate::config::{self, Provided};
+use crate::failure::Failure;
 use crate::process::{Program, Stop};
 use crate::room::{Options, Room, Surroundings};
 use crate::runner::{Place, Settings, Suite};
@@ -131,7 +132,15 @@ impl<'a> Court<'a> {
         let started = Instant::now();
         let report = self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
         self.running += started.elapsed();
-        report
+        report.map_err(|error| self.at_home(error))
+    }
+
+    /// The room is gone when its user reads the message: what is missing is missing in the checkout.
+    fn at_home(&self, error: anyhow::Error) -> anyhow::Error {
+        match error.downcast::<Failure>() {
+            Ok(failure) => failure.moved(self.room.folder(), self.ground.checkout).into(),
+            Err(error) => error,
+        }
     }
 
     /// Runs all tests where the room's are, but without a fence, and with everything that the user's shell has set.

@@ -91,10 +91,18 @@ fn helped(ground: Ground<'_>, tree: &str, court: &Court<'_>, found: Vec<OnlyTher
         variables: &variables,
         mentioned: &mentioned,
         values: &values,
+        listening: &listening(),
+        served: &provided.services,
         text: &text,
         is_untracked: &is_untracked,
     };
     Ok(found.into_iter().map(|one| (one.clone(), room::help(&one, &known))).collect())
+}
+
+/// The ports of this machine that somebody listens on; none where the system does not say.
+fn listening() -> Vec<u16> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].iter().filter_map(|table| std::fs::read_to_string(table).ok());
+    tables.flat_map(|table| room::listening(&table)).collect()
 }
 
 /// The variables that a file of the project names; read from the checkout, which is quicker than asking git for each.

@@ -62,7 +62,9 @@ fn told(event: &Event, state: &State) -> String {
             }
             text
         }
+        // The verdict on the plan says what became of its ticks; no other verdict does.
         Event::Turned { role, turn, notices, list, .. } => {
+            let list: &[String] = if *role == Role::TestList { &[] } else { list };
             let notices: String = notices.iter().chain(list).map(|notice| notice_line(notice)).collect();
             notices + &turned(*role, turn, state)
         }
@@ -143,17 +145,23 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
     let mut text = String::new();
     for (index, reason) in verdict.reasons.iter().enumerate() {
         let sentence = format!("{} {}", reason.sentence, code(reason.code.as_str()));
-        if index == 0 {
-            text.push_str(&row(state.progress.cycle, phase, style, word, &sentence));
-        } else {
-            text.push_str(&indent(PLAIN, "", &sentence));
+        // The same compiler error in two lines of a file reads the same here; `why` has the places.
+        let is_told = verdict.reasons.iter().take(index).any(|told| told.sentence == reason.sentence);
+        match index {
+            0 => text.push_str(&row(state.progress.cycle, phase, style, word, &sentence)),
+            _ if is_told => {}
+            _ => text.push_str(&indent(PLAIN, "", &sentence)),
         }
     }
     // What was refused or is to be decided is read in full; beside good news a few words will do.
     let most = if verdict.decision == Decision::Accepted { NOTES_MAX } else { verdict.notes.len() };
     text.extend(verdict.notes.iter().take(most).map(|note| indent(PLAIN, "", note)));
     if verdict.notes.len() > most {
-        text.push_str(&indent(QUIET, "", &format!("{} more: redgreen why", verdict.notes.len() - most)));
+        text.push_str(&indent(
+            QUIET,
+            "",
+            &format!("{} more: redgreen report --html run.html", verdict.notes.len() - most),
+        ));
     }
     text
 }

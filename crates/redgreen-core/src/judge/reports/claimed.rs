@@ -47,7 +47,8 @@ pub(super) fn turns_green(before: &Seen<'_>, after: &Seen<'_>) -> Vec<Reason> {
     let still = |error: &LoadError| after.load_errors.iter().any(|now| now.file == error.file);
     let unbuilt = before.load_errors.iter().chain(&before.owed).filter(missing).filter(|error| !still(error));
     let loading = unbuilt.map(|error| {
-        let sentence = format!("it could not be loaded before, and can now: {}", first_line(&error.message));
+        let file = error.file.as_deref().unwrap_or("a test file");
+        let sentence = format!("{file} did not load before and loads now; before: {}", first_line(&error.message));
         Reason::new(Code::RefactorTurnsGreen, sentence).place(error.file.as_deref(), error.line)
     });
     bounded(passing.chain(loading).collect())

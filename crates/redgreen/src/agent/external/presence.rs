@@ -60,6 +60,17 @@ pub fn first(environment: &Environment) -> Result<Option<&'static str>> {
     Ok(PREFERRED.iter().find(usable).copied())
 }
 
+/// Agents that are installed and that nobody is logged in to, and how to log in.
+pub fn logged_out(environment: &Environment) -> Result<Vec<(&'static str, String)>> {
+    let table = config::agents::table()?;
+    let found = PREFERRED.iter().filter_map(|name| {
+        let row = table.get(*name)?;
+        let is_here = row.program().is_some_and(|program| environment.has_program(program));
+        (is_here && login(row, environment).is_none()).then(|| (*name, row.login.clone()))
+    });
+    Ok(found.collect())
+}
+
 /// Looks at one agent, and has a word with it if it is there.
 pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Result<Presence> {
     let program = row.program().and_then(|program| environment.find_program(program));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::report::Report;
+use redgreen_core::report::{Report, room};
 
 use super::{Check, suite, unless_stopped};
 use crate::config::{self, Environment};
@@ -59,9 +59,10 @@ pub(super) fn check(
     if lines.len() > NAMED_MAX {
         saw.push_str(&format!("\nand {} more", lines.len() - NAMED_MAX));
     }
-    let fix = |check: Check| match found.first() {
-        Some((_, help)) => check.fix(format!("set {} in {}", help.setting(), config::FILE)),
-        None => check.fix("redgreen test"),
+    let settings = room::settings(found.iter().map(|(_, help)| help));
+    let fix = |check: Check| match settings.as_slice() {
+        [] => check.fix("redgreen test"),
+        settings => check.fix(format!("set {} in {}", settings.join(" and "), config::FILE)),
     };
     Ok(vec![if !measured.is_baseline() {
         fix(Check::wrong("room", ran, format!("{saw}\n{}", suite::words(&measured))))

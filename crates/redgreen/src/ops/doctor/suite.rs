@@ -160,12 +160,22 @@ impl Visit<'_> {
             Err(error) => return Ok(Check::bad("list", ran, &error, "redgreen test --list")),
         };
         let (named, seen) = (listed.len(), report.tests.len());
-        Ok(if named == seen {
-            Check::good("list", ran, format!("{named} named, {seen} ran"))
-        } else if named == 0 {
-            Check::note("list", ran, "it names no test without running it; runs do without")
-        } else {
-            Check::note("list", ran, format!("{named} named, but {seen} ran")).fix("redgreen test --list")
+        let unnamed = report.tests.iter().find(|test| !listed.iter().any(|name| is_case_of(&test.id, name)));
+        let idle = listed.iter().find(|name| !report.tests.iter().any(|test| is_case_of(&test.id, name)));
+        let counts = format!("{named} named, {seen} ran");
+        Ok(match (unnamed, idle) {
+            _ if named == 0 && seen > 0 => {
+                Check::note("list", ran, "it names no test without running it; runs do without")
+            }
+            (None, None) => Check::good("list", ran, counts),
+            (Some(test), _) => {
+                let saw = format!("{counts}; ran without being named: {}", test.id);
+                Check::note("list", ran, saw).fix("redgreen test --list")
+            }
+            (None, Some(name)) => {
+                let saw = format!("{counts}; named and did not run: {name}");
+                Check::note("list", ran, saw).fix("redgreen test --list")
+            }
         })
     }
 
@@ -188,6 +198,12 @@ impl Visit<'_> {
 fn known(report: &Report) -> Option<&Test> {
     let passed = report.tests.iter().find(|test| test.status == Status::Passed);
     passed.or_else(|| report.tests.iter().find(|test| !test.status.is_idle()))
+}
+
+/// Whether a test is the named one, or a case of it: a list knows tests, and Go's subtests only come to be while they run.
+fn is_case_of(id: &str, named: &str) -> bool {
+    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
+    id.strip_prefix(named).is_some_and(|rest| !rest.starts_with(is_letter))
 }
 
 /// The runner's own words about why it did not get anywhere.

@@ -37,7 +37,7 @@ fn a_project_that_works_is_proved_to_work() {
     finds(&said, "worktrees", "good: ");
     finds(&said, "linter", "good: none");
     finds(&said, "agents", "good: ");
-    finds(&said, "worker", "note: no agent is named, no model, and no coding agent was found");
+    finds(&said, "worker", "note: no agent is configured: none is named, and none was found that could work");
     finds(&said, "sandbox", "tests and agents run behind: ");
     assert_eq!(findings(&said.json(), "coverage").len(), 1);
     assert_eq!(before, story.belongings(), "the checkout is as it was");

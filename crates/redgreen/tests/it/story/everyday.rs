@@ -3,6 +3,7 @@
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED, WRONG};
 use super::terminal::on_a_terminal;
+use crate::runner::is_installed;
 
 fn story(turns: &[&str]) -> Story {
     let story = Story::new();
@@ -69,4 +70,26 @@ fn fault_16_salvage_show_and_diff() {
     assert!(json["diff"].as_str().unwrap().contains("+    return a - b"), "{json}");
     assert_eq!(json["salvage"]["why"], "gave-up");
     story.redgreen("salvage show nonsense").exits(2).says("there is no salvage \"nonsense\"");
+}
+
+/// The commands at the end of the demo are typed by somebody who has never seen redgreen before.
+#[test]
+fn fault_16_every_command_that_the_demo_names_works() {
+    if !is_installed("cargo") {
+        return;
+    }
+    let story = Story::new();
+    let said = story.redgreen("demo --folder \"@a folder\"").exits(0);
+    let told = format!("{}{}", said.stdout, said.stderr);
+    assert!(!told.contains("could not be tried"), "{told}");
+    let program = env!("CARGO_BIN_EXE_redgreen");
+    let rows = said.stdout.lines().filter_map(|line| line.trim().split_once("  "));
+    let commands: Vec<&str> =
+        rows.map(|(_, command)| command.trim()).filter(|command| command.contains(" -C ")).collect();
+    assert_eq!(commands.len(), 4, "{}", said.stdout);
+    for command in commands {
+        let line = command.replacen("redgreen ", &format!("{program} "), usize::from(command.starts_with("redgreen")));
+        let ran = story.command("sh").args(["-c", &line]).output().unwrap();
+        assert!(ran.status.success() && !ran.stdout.is_empty(), "{command}: {ran:?}");
+    }
 }

@@ -78,6 +78,25 @@ fn fault_15_a_terminal_shows_how_many_tests_are_done() {
     assert!(!left_on_screen(&screen).contains("/4 tests"), "{screen:?}");
 }
 
+/// The first thing that a run does is to run the tests, before there is a run to tell of; doctor does it several times.
+#[test]
+fn fault_15_a_terminal_shows_the_first_run_of_the_tests() {
+    let slow = "import time, pytest\n\n\n@pytest.mark.parametrize('number', range(4))\ndef test_slow(number):\n    \
+                time.sleep(0.7)\n";
+    let story = story(&["[[plan]]\nfail = { kind = \"unusable\" }\n"]);
+    story.file("test_slow.py", slow).commit("slow tests");
+    let (code, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[]);
+    assert_eq!(code, Some(4), "{screen}");
+    assert!(screen.contains("running the tests with pytest 0:0"), "{screen:?}");
+    assert!(shown(&screen, BARS) >= 1, "{screen:?}");
+    assert!(!left_on_screen(&screen).contains("running the tests with"), "{screen:?}");
+    let (code, screen) = on_a_terminal(&story, "--color never doctor", &[]);
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("running every test of pytest 0:0"), "{screen:?}");
+    assert!(shown(&screen, BARS) >= 1, "{screen:?}");
+    assert!(!left_on_screen(&screen).contains("running every test"), "{screen:?}");
+}
+
 /// Runners without a reporter of ours print a word for each test.
 #[test]
 fn fault_15_the_tests_of_cargo_and_go_are_counted_while_they_run() {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::Story;
+use super::scripts::{DONE, GREEN, PLAN, RED, turn};
 
 fn html(story: &Story) -> String {
     let page = story.place("page.html");
@@ -45,4 +46,41 @@ fn fault_5_a_run_that_is_over_waits_for_no_gate() {
     story.redgreen("approve").exits(0);
     story.redgreen("why").exits(0).says("gate     none: the run is merged");
     story.redgreen("report").exits(0).says("Test Cases Written: 3 (").says("Complete (TDD Compliant)");
+}
+
+/// The results are those of the tree that the run's branch ends with: neither those of an attempt that was taken back, nor
+/// those from before a commit that somebody added.
+#[test]
+fn fault_5_the_final_test_results_are_those_of_the_branch() {
+    let cheat = "{ write = \"calc.py\", text = \"def add(a, b):\\n    return 0\\n\" }, \
+                 { shell = \"sed -i 's/==.*/== 0/' test_*.py\" }";
+    let story = Story::new();
+    story.file("test_one.py", "def test_one():\n    assert 1 == 1\n").commit("a test");
+    story.script("kata.toml", &[PLAN, RED, &turn("green", cheat)].concat());
+    story.redgreen("run --script @kata.toml --max-retries 0 \"an adder\"").exits(1).says("green.tests_changed");
+    let said = story.redgreen("report").exits(0).says("Final Test Results: 1/2 passed (50%)");
+    assert!(!said.stdout.contains("100%"), "the attempt was taken back: {}", said.stdout);
+    story.redgreen("abort").exits(0);
+
+    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+    story.redgreen("report").exits(0).says("Final Test Results: 2/2 passed (100%)");
+    let branch = story.branch();
+    story.git(&format!("switch -q {branch}"));
+    story.file("test_two.py", "def test_two():\n    assert 2 == 2\n").commit("one more test");
+    story.git("switch -q main");
+    story.redgreen("approve").exits(0);
+    story.redgreen("report").exits(0).says("Final Test Results: 3/3 passed (100%)");
+}
+
+/// Of a run that is over, nobody is asked for anything.
+#[test]
+fn fault_5_why_asks_for_nothing_when_the_run_is_over() {
+    let story = Story::new();
+    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+    story.redgreen("why").exits(0).says("asked    review the result");
+    story.redgreen("approve").exits(0);
+    let said = story.redgreen("why").exits(0);
+    assert!(!said.stdout.contains("asked"), "{}", said.stdout);
 }

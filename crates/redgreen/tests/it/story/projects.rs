@@ -287,6 +287,22 @@ fn fault_11_a_test_that_needs_a_service_reaches_it_when_the_settings_say_so() {
     agree(&story, 1);
 }
 
+/// The message says that nobody listens, and not where.
+#[test]
+fn fault_11_the_port_of_a_service_is_found_among_those_that_listen() {
+    let port = server();
+    let story = Story::new().env("DATABASE_URL", "postgres://ada@shop.example.com/shop");
+    let ask = "import socket\n\ndef ask(port):\n    try:\n        socket.create_connection((\"127.0.0.1\", port), timeout=5)\n    \
+               except OSError:\n        raise RuntimeError(\"Connection refused\")\n";
+    story.file("shop.py", &format!("{ask}\n\nURL = \"DATABASE_URL\"\n"));
+    story.file("test_shop.py", &format!("import shop\n\ndef test_shop():\n    shop.ask({port})\n"));
+    story.commit("tests");
+    let room = saw(&story.redgreen("--json doctor").exits(0), "room");
+    let help = format!("would help: test.services = [\"{port}\"]");
+    // Behind Landlock alone there is one loopback for all.
+    assert!(room.contains(&help) || !room.starts_with("note"), "{room}");
+}
+
 #[test]
 fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is_made() {
     let story = Story::new();
@@ -341,6 +357,10 @@ fn fault_13_a_command_that_fails_before_any_work_is_told_in_its_own_words() {
     said.says("shop.c:3: error: no such column").says("exit code is all there is to see");
     nothing_is_made(&story);
     story.redgreen("doctor").exits(4).says("shop.c:3: error: no such column");
+    // Doctor sends its user there.
+    let said = story.redgreen("test").exits(1).says("shop.c:3: error: no such column").says("only the exit code");
+    let said = format!("{}{}", said.stdout, said.stderr);
+    assert!(!said.contains("ExitCodeAlone") && !said.contains("redgreen test '"), "{said}");
 }
 
 #[test]
@@ -349,7 +369,19 @@ fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_be
     fs::remove_file(story.root.join("pytest.ini")).unwrap();
     story.file("package.json", "{\"devDependencies\": {\"vitest\": \"*\"}}\n").commit("a project without packages");
     story.script("idle.toml", IDLE);
-    story.redgreen("run --script @idle.toml anything").exits(4).says("vitest is not installed").says("npm install");
+    let said = story.redgreen("run --script @idle.toml anything").exits(4).says("vitest is not installed");
+    said.says("npm install").says("nothing was made");
+    nothing_is_made(&story);
+
+    // The room is gone as soon as the run is over: what is to be mended is the project's own.
+    let story = Story::new();
+    story.file(".gitignore", ".venv\n").file("test_a.py", "def test_a():\n    pass\n").commit("a bare interpreter");
+    let made = story.command("python3").args(["-m", "venv", "--without-pip", ".venv"]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    story.script("idle.toml", IDLE);
+    let said = story.redgreen("run --script @idle.toml anything").exits(4).says("cannot import pytest");
+    let python = story.root.join(".venv/bin/python").display().to_string();
+    said.says(&format!("{python} -m pip install pytest")).says("nothing was made");
     nothing_is_made(&story);
 
     let story = Story::new();
@@ -364,6 +396,9 @@ fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_be
     let said = story.redgreen("run --agent codex anything").exits(4);
     said.says("codex").says("logged in").says("codex login");
     nothing_is_made(&story);
+    // Nobody is named: whoever is here and cannot work is.
+    story.redgreen("run anything").exits(2).says("codex is installed and not logged in: codex login");
+    nothing_is_made(&story);
 }
 
 #[test]
@@ -377,8 +412,9 @@ fn fault_12_a_budget_in_dollars_is_kept_with_the_usual_model_and_with_prices_of_
     let server = "backoff = 0.0\n[model]\nbase-url = \"http://127.0.0.1:9/v1\"\n";
     // A server of one's own costs what nobody knows, whatever it calls its models.
     story.file("redgreen.toml", server).commit("settings");
-    run(&story, "--model claude-opus-4-5-20251101").says("is not known, so that a budget in dollars cannot be kept");
-    let story = renewed(story);
+    let said = run(&story, "--model claude-opus-4-5-20251101").exits(4);
+    said.says("is not known").says("--budget-tokens").says("[model.prices.\"claude-opus-4-5-20251101\"]");
+    nothing_is_made(&story);
     let prices = "[model.prices.\"claude-opus-4-5-20251101\"]\ninput = 1.0\noutput = 2.0\n";
     story.file("redgreen.toml", &format!("{server}{prices}")).commit("prices");
     run(&story, "--model claude-opus-4-5-20251101").says("the next request costs about $0.");

@@ -155,7 +155,7 @@ fn why_explains_what_was_refused_given_up_and_undecided() {
 
     let failing = story(&[PLAN, RED, WRONG]);
     failing.redgreen(&format!("{RUN} --max-iterations 1")).exits(1);
-    let why = failing.redgreen("why").exits(0).says("gave up in GREEN").says("1 iterations are used up");
+    let why = failing.redgreen("why").exits(0).says("gave up in GREEN").says("1 iteration is used up");
     let why = why.says("green.still_failing: test_add.py::test_adds fails: assert -1 == 3").says("with the code");
     let why = why.says("pytest: 0 passed, 1 failed (exit 1").says("green-phase-failure.md");
     fits_a_screen(&why);

@@ -323,7 +323,7 @@ mod phase_6_5 {
         let told = Told::new(story, &format!("{RUN} --max-iterations 1"), 1);
         let note = told.note(told.commits().last().unwrap());
         assert_eq!((&note["errorDetails"]["type"], &note["retryCount"]), (&json!("green.still_failing"), &json!(1)));
-        assert_eq!(note["error"], "1 iterations are used up");
+        assert_eq!(note["error"], "1 iteration is used up");
         assert!(note["errorDetails"]["message"].as_str().unwrap().contains("assert -1 == 3"), "{note}");
     }
 
