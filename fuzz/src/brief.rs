@@ -11,7 +11,7 @@ pub(crate) fn input(bytes: &[u8]) {
             assert!(!faults.is_empty(), "a refusal without a reason");
         }
     }
-    if let Err(faults) = task::parse(text) {
+    if let Err(faults) = task::parse(text, "") {
         assert!(!faults.is_empty(), "a refusal without a reason");
     }
     if let Err(why) = examples::parse("examples.json", text) {

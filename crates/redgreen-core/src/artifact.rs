@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{self, Written};
-use crate::brief::{Brief, Component};
+use crate::batch::{self, Covered, Written};
+use crate::brief::{Brief, Component, Criterion};
+use crate::framework;
 use crate::report::{Exit, Report, Status, Test};
 use crate::text;
 
@@ -20,6 +21,9 @@ pub struct Red {
     /// How many tests were written, those that do not load yet included.
     #[serde(default)]
     pub test_count: u64,
+    /// Which tests cover which case of the brief.
+    #[serde(default)]
+    pub test_cases: Vec<Covered>,
     pub test_results: Results,
     pub failing_tests: Vec<String>,
     pub unexpected_passes: Vec<String>,
@@ -27,7 +31,7 @@ pub struct Red {
     #[serde(default)]
     pub components: Vec<Component>,
     #[serde(default)]
-    pub acceptance_criteria: Vec<String>,
+    pub acceptance_criteria: Vec<Criterion>,
 }
 
 /// The code that was written, and how far it got.
@@ -42,6 +46,9 @@ pub struct Green {
     pub iterations: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why the last try was not accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
     /// Lines reached of those that could be, in percent; absent when nothing was asked for or no tool measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<String>,
@@ -82,7 +89,7 @@ pub struct Detail {
 
 /// What RED showed.
 pub fn red(brief: &Brief, run: &str, files: Vec<TestFile>, written: Written<'_>, warnings: &[String]) -> Red {
-    let Written { before, after, in_source } = written;
+    let Written { before, after, in_source, tests } = written;
     let fresh = batch::fresh(before, after);
     let loaded = after.load_errors.is_empty();
     let count = in_source.filter(|_| !loaded).unwrap_or(fresh.len());
@@ -90,13 +97,20 @@ pub fn red(brief: &Brief, run: &str, files: Vec<TestFile>, written: Written<'_>,
         fresh.iter().filter(|test| wanted(test.status)).map(|test| test.id.clone()).collect::<Vec<_>>()
     };
     let mut failing = named(Status::is_failure);
-    failing
-        .extend(after.load_errors.iter().map(|error| error.file.clone().unwrap_or_else(|| first_line(&error.message))));
+    for error in &after.load_errors {
+        // Tests of a file that does not load yet have names all the same.
+        let names = |file: &String| tests.iter().filter(|test| test.file == *file).map(batch::SourceTest::id).collect();
+        let named: Vec<String> = error.file.as_ref().map(names).unwrap_or_default();
+        let unnamed = || vec![error.file.clone().unwrap_or_else(|| first_line(&error.message))];
+        failing.extend(if named.is_empty() { unnamed() } else { named });
+    }
+    failing.dedup();
     Red {
         spec_id: spec_id(brief, run),
-        request_id: run.to_owned(),
+        request_id: brief.request_id.clone().unwrap_or_else(|| run.to_owned()),
         test_files: files,
         test_count: u64::try_from(count).unwrap_or(u64::MAX),
+        test_cases: batch::covered(&brief.test_cases, tests),
         failing_tests: failing,
         unexpected_passes: named(|status| status == Status::Passed),
         test_results: results(&fresh, after),
@@ -112,12 +126,21 @@ pub fn green(brief: &Brief, run: &str, after: &Report) -> Green {
     let test_results = results(&all, after);
     Green {
         spec_id: spec_id(brief, run),
-        request_id: run.to_owned(),
+        request_id: brief.request_id.clone().unwrap_or_else(|| run.to_owned()),
         passing_tests: test_results.passed,
         all_tests_pass: test_results.failed == 0 && test_results.errors == 0 && test_results.passed > 0,
         test_results,
         components: brief.components.clone(),
         ..Green::default()
+    }
+}
+
+/// Why GREEN is not done, as other tools know it.
+pub fn green_error(iterations: u32, iterations_max: u32) -> String {
+    if iterations >= iterations_max {
+        format!("Max iterations ({iterations_max}) reached")
+    } else {
+        "Implementation incomplete".to_owned()
     }
 }
 
@@ -142,6 +165,8 @@ fn results(tests: &[&Test], report: &Report) -> Results {
         let status = match test.status {
             Status::Passed => "passed",
             Status::Skipped | Status::Todo | Status::NotRun | Status::Xfailed => "skipped",
+            // To pytest an exception in a test's own body is a failure; an error is what breaks around it.
+            Status::Errored if report.runner == framework::pytest::FRAMEWORK.name && !test.outside => "failed",
             Status::Errored | Status::Crashed | Status::TimedOut => "error",
             Status::Failed | Status::Flaky | Status::Xpassed => "failed",
         };
@@ -200,7 +225,7 @@ mod tests {
             path: "tests/test_a.py".to_owned(),
             content: "import x\n\n\ndef test_b():\n    pass\n".to_owned(),
         }];
-        let written = Written { before: &before, after: &after, in_source: None };
+        let written = Written { before: &before, after: &after, in_source: None, tests: &[] };
         let red = red(&Brief::of("a"), "r1", files, written, &["take care".to_owned()]);
         assert_eq!((red.test_results.failed, red.test_results.passed, red.test_results.total), (1, 1, 3));
         assert_eq!(red.unexpected_passes, ["c"]);

@@ -1,10 +1,16 @@
 //! RED where all tests are written at once: how many there are, and which of them pass before there is any code.
 
+mod cases;
+
 use std::collections::HashSet;
 
-use crate::brief::Brief;
+use crate::brief::{Brief, Door};
+use crate::phase::Phase;
+use crate::policy::Policy;
 use crate::report::{Report, Status, Test};
 use crate::verdict::{Code, Reason};
+
+pub use cases::{Covered, SourceTest, covered, tests_in};
 
 /// What was written, as far as it was seen.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +20,8 @@ pub struct Written<'a> {
     /// Tests that the source of changed test files shows, where its language is known: a file that does not load yet
     /// has tests too.
     pub in_source: Option<usize>,
+    /// All tests of the changed test files.
+    pub tests: &'a [SourceTest],
 }
 
 /// What there is to say about it.
@@ -25,8 +33,9 @@ pub struct Weighed {
 }
 
 /// Holds what was written against what the brief asks for.
-pub fn weigh(brief: &Brief, pass_percent_max: u32, written: Written<'_>) -> Weighed {
+pub fn weigh(brief: &Brief, policy: &Policy, written: Written<'_>) -> Weighed {
     let mut weighed = Weighed::default();
+    let pass_percent_max = policy.pass_percent_max;
     let fresh = fresh(written.before, written.after);
     let passes = fresh.iter().filter(|test| test.status == Status::Passed).count();
     let unloaded = !written.after.load_errors.is_empty();
@@ -35,7 +44,16 @@ pub fn weigh(brief: &Brief, pass_percent_max: u32, written: Written<'_>) -> Weig
         (true, Some(count)) => weighed.reasons.extend(wrong_count(brief, count, count)),
         (true, None) => weighed.warnings.push("the new tests do not load yet, so they could not be counted".to_owned()),
     }
-    if passes > 0 && !fresh.is_empty() {
+    weighed.reasons.extend(uncovered(brief, written.tests));
+    let files = written.tests.iter().map(|test| test.file.as_str());
+    let warned = brief.instructions.warnings(files, written.tests.len(), brief.components.len());
+    weighed.warnings.extend(warned);
+    if passes > 0 && !policy.allow_passes {
+        let names: Vec<&str> =
+            fresh.iter().filter(|test| test.status == Status::Passed).map(|test| test.id.as_str()).collect();
+        let sentence = format!("{} pass before there is any code, and the settings allow none", names.join(", "));
+        weighed.reasons.push(Reason::new(Code::RedPasses, sentence));
+    } else if passes > 0 && !fresh.is_empty() {
         let total = written.in_source.filter(|_| unloaded).unwrap_or(0).max(fresh.len());
         let percent = passes.saturating_mul(100) / total;
         if u32::try_from(percent).unwrap_or(u32::MAX) > pass_percent_max {
@@ -46,6 +64,37 @@ pub fn weigh(brief: &Brief, pass_percent_max: u32, written: Written<'_>) -> Weig
         }
     }
     weighed
+}
+
+/// Cases of a specification that no test names. A task has no ids of its own: there the number decides.
+fn uncovered(brief: &Brief, tests: &[SourceTest]) -> Option<Reason> {
+    let cases = if brief.door == Door::Spec { brief.test_cases.as_slice() } else { &[] };
+    let missing: Vec<String> = covered(cases, tests)
+        .into_iter()
+        .filter(|case| case.tests.is_empty())
+        .map(|case| format!("{}: {}", case.id, case.description))
+        .collect();
+    let sentence = || {
+        format!(
+            "no test says that it covers {}; put the id into the test's name, docstring or the comment above it",
+            missing.join("; ")
+        )
+    };
+    (!missing.is_empty()).then(|| Reason::new(Code::RedCaseMissing, sentence()))
+}
+
+/// Files that the task says are changed, and that are as they were.
+pub fn untouched(brief: &Brief, phase: Phase, changed: &[String]) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
+    for point in brief.points(phase).filter(|point| !point.is_touched(changed)) {
+        let file = point.file.as_deref().unwrap_or_default();
+        if !reasons.iter().any(|reason| reason.file.as_deref() == Some(file)) {
+            let sentence =
+                format!("the task names {file} as a modification point ({}), and it was not changed", point.words);
+            reasons.push(Reason::new(Code::TaskPoint, sentence).place(Some(file), None));
+        }
+    }
+    reasons
 }
 
 /// Tests that were not there before.
@@ -63,6 +112,8 @@ fn functions(tests: &[&Test]) -> usize {
 fn wrong_count(brief: &Brief, tests: usize, functions: usize) -> Option<Reason> {
     let asked = brief.test_count.and_then(|count| usize::try_from(count).ok());
     let (wrong, asked) = match asked {
+        // A task that lists no cases asks for tests all the same.
+        None if brief.test_cases.is_empty() => (tests == 0, "tests are asked for".to_owned()),
         Some(count) => (tests != count && functions != count, format!("{count} tests are asked for")),
         None => {
             let cases = brief.test_cases.len();
@@ -75,7 +126,7 @@ fn wrong_count(brief: &Brief, tests: usize, functions: usize) -> Option<Reason> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::brief::{Case, Door};
+    use crate::brief::{Case, ModificationPoint, PhaseOrders};
     use crate::report::{LoadError, LoadErrorKind};
 
     fn report(tests: &str) -> Report {
@@ -88,7 +139,7 @@ mod tests {
 
     fn check(count: Option<u32>, cases: usize, after: &str, in_source: Option<usize>, expected: &str) {
         let brief =
-            Brief { door: Door::Spec, test_count: count, test_cases: vec![Case::default(); cases], ..Brief::default() };
+            Brief { door: Door::Task, test_count: count, test_cases: vec![Case::default(); cases], ..Brief::default() };
         let before = report("+old");
         let mut after = report(after);
         if in_source.is_some() {
@@ -102,7 +153,8 @@ mod tests {
             };
             after.load_errors.push(error);
         }
-        let weighed = weigh(&brief, 30, Written { before: &before, after: &after, in_source });
+        let written = Written { before: &before, after: &after, in_source, tests: &[] };
+        let weighed = weigh(&brief, &Policy::default(), written);
         let told: Vec<String> =
             weighed.reasons.into_iter().map(|reason| reason.sentence).chain(weighed.warnings).collect();
         assert_eq!(told.join("; "), expected, "{after:?}");
@@ -119,6 +171,50 @@ mod tests {
         check(Some(3), 3, "+old", Some(2), "3 tests are asked for, and 2 were written");
         check(None, 2, "+old -a -b -c", None, "");
         check(None, 3, "+old -a -b", None, "3 test cases are asked for, and 2 were written");
+    }
+
+    #[test]
+    fn every_case_of_a_specification_is_named_by_a_test() {
+        let case = |id: &str| Case { id: id.to_owned(), description: "adds".to_owned(), ..Case::default() };
+        let brief = Brief { door: Door::Spec, test_cases: vec![case("TC1"), case("TC2")], ..Brief::default() };
+        let (before, after) = (report(""), report("-a -b"));
+        let tests = tests_in(
+            "tests/test_t.py",
+            "def test_a():\n    # TC1\n    assert a()\n\n\ndef test_b():\n    assert b()\n",
+        );
+        let written = Written { before: &before, after: &after, in_source: Some(2), tests: &tests };
+        let reasons = weigh(&brief, &Policy::default(), written).reasons;
+        assert_eq!(reasons.len(), 1);
+        assert!(reasons[0].sentence.starts_with("no test says that it covers TC2: adds;"), "{}", reasons[0].sentence);
+    }
+
+    #[test]
+    fn passes_can_be_forbidden() {
+        let (before, after) = (report(""), report("-a +b"));
+        let written = Written { before: &before, after: &after, in_source: None, tests: &[] };
+        let policy = Policy { allow_passes: false, ..Policy::default() };
+        let weighed = weigh(&Brief { door: Door::Task, test_count: Some(2), ..Brief::default() }, &policy, written);
+        assert_eq!(weighed.reasons[0].sentence, "b pass before there is any code, and the settings allow none");
+    }
+
+    #[test]
+    fn files_that_a_task_names_are_changed() {
+        let green = PhaseOrders {
+            modification_points: vec![ModificationPoint::of_text("a.py: add")],
+            ..PhaseOrders::of(Phase::Green)
+        };
+        let brief = Brief {
+            phases: vec![green],
+            modification_points: vec![ModificationPoint::of_text("a.py"), ModificationPoint::of_text("b.py")],
+            ..Brief::default()
+        };
+        let files = |phase, changed: &[&str]| -> Vec<String> {
+            let changed: Vec<String> = changed.iter().map(|path| (*path).to_owned()).collect();
+            untouched(&brief, phase, &changed).into_iter().filter_map(|reason| reason.file).collect()
+        };
+        assert_eq!(files(Phase::Green, &["c.py"]), ["a.py", "b.py"]);
+        assert_eq!(files(Phase::Green, &["a.py", "b.py"]), Vec::<String>::new());
+        assert_eq!(files(Phase::Red, &[]), Vec::<String>::new());
     }
 
     #[test]

@@ -2,8 +2,13 @@
 //! task of another tool's planner.
 
 pub mod blocks;
+mod criterion;
 pub mod design;
+mod files;
+pub mod instructions;
 pub mod node;
+mod point;
+pub mod red_artifact;
 pub mod spec;
 pub mod task;
 mod told;
@@ -17,7 +22,11 @@ use crate::agent;
 use crate::names::SessionId;
 use crate::phase::Role;
 
+pub use criterion::Criterion;
+pub use files::files_to_read;
+pub use instructions::Instructions;
 pub use node::Fault;
+pub use point::ModificationPoint;
 
 /// The user's wish. Everything but the request is empty where the door does not ask for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +39,9 @@ pub struct Brief {
     /// `spec_id`, the number of the issue, or the id of the task.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
+    /// Whoever asked for the specification knows it by this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<Component>,
     /// All of them are written before any code.
@@ -39,7 +51,7 @@ pub struct Brief {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_count: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub acceptance_criteria: Vec<String>,
+    pub acceptance_criteria: Vec<Criterion>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementation_order: Vec<OrderStep>,
     /// What a task says about each phase.
@@ -51,6 +63,18 @@ pub struct Brief {
     pub focus_paths: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pre_analysis: Vec<String>,
+    /// Files that the task says will be changed, whichever phase does it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modification_points: Vec<ModificationPoint>,
+    /// What a plan says for all of its tasks: the stack, conventions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_context: Vec<String>,
+    /// Files that the brief names to be read first; what they hold is in `context`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What the project's settings ask of whoever writes tests and code.
+    #[serde(skip_serializing_if = "Instructions::is_empty")]
+    pub instructions: Instructions,
     /// The design document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub design: Option<Document>,
@@ -151,6 +175,23 @@ pub struct PhaseOrders {
     pub description: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modification_points: Vec<ModificationPoint>,
+    /// In which order things happen, as the plan sees it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logic_flow: Vec<String>,
+}
+
+impl PhaseOrders {
+    pub fn of(phase: crate::phase::Phase) -> Self {
+        Self {
+            phase,
+            description: String::new(),
+            actions: Vec::new(),
+            modification_points: Vec::new(),
+            logic_flow: Vec::new(),
+        }
+    }
 }
 
 /// A text file of the project.
@@ -310,7 +351,7 @@ impl Brief {
 
     /// Whether there is more to it than the request.
     pub fn is_more(&self) -> bool {
-        self.door != Door::Request || !self.context.is_empty()
+        self.door != Door::Request || !self.context.is_empty() || !self.instructions.is_empty()
     }
 
     /// What fits in a note: the paths of files, not what they hold.
@@ -345,6 +386,13 @@ impl Brief {
         self.test_cases.iter().map(Case::name).collect()
     }
 
+    /// The points that a phase has to have touched, or one before it.
+    pub fn points(&self, phase: crate::phase::Phase) -> impl Iterator<Item = &ModificationPoint> {
+        let at_all = self.modification_points.iter().filter(move |_| phase == crate::phase::Phase::Green);
+        let own = self.phases.iter().filter(move |orders| orders.phase == phase);
+        at_all.chain(own.flat_map(|orders| &orders.modification_points))
+    }
+
     /// All that is said about the feature, for whoever has to know which names belong to it.
     pub fn words(&self) -> String {
         let mut words = vec![self.request.as_str()];
@@ -358,12 +406,14 @@ impl Brief {
         for case in &self.test_cases {
             words.extend([case.description.as_str(), &case.given, &case.when, &case.then]);
         }
-        words.extend(self.acceptance_criteria.iter().map(String::as_str));
+        words.extend(self.acceptance_criteria.iter().map(Criterion::text));
         words.extend(self.implementation_order.iter().map(|step| step.description.as_str()));
         for orders in &self.phases {
             words.push(&orders.description);
-            words.extend(orders.actions.iter().map(String::as_str));
+            words.extend(orders.actions.iter().chain(&orders.logic_flow).map(String::as_str));
+            words.extend(orders.modification_points.iter().map(|point| point.words.as_str()));
         }
+        words.extend(self.modification_points.iter().map(|point| point.words.as_str()));
         words.extend(self.implementation_scope.iter().chain(&self.focus_paths).map(String::as_str));
         words.extend(self.design.as_ref().map(|design| design.text.as_str()));
         words.retain(|word| !word.is_empty());

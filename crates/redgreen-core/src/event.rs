@@ -113,6 +113,9 @@ pub enum Event {
         /// How many tests RED wrote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<u64>,
+        /// RED: the first file it wrote tests to, where nobody named one before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        test_file: Option<String>,
         /// RED: of the withheld tests, those that fail as they should.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         withheld: Option<Withheld>,

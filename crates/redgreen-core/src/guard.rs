@@ -10,6 +10,8 @@ use std::fmt;
 pub const FILE_BYTES_MAX: u64 = 100_000;
 /// All files of a run together.
 pub const TOKENS_MAX: u64 = 200_000;
+/// What goes out with each request, where nobody says how much the model takes.
+pub const TOKENS_PER_REQUEST: u64 = 130_000;
 /// More files than this are a mistake, such as a folder of packages.
 pub const FILES_MAX: usize = 2_000;
 /// Claude counts 15 to 20 % more tokens than `o200k_base`, which we count with.
@@ -64,6 +66,8 @@ pub enum Refusal {
     NotFound,
     /// It resolves to a place outside of the project.
     Outside,
+    /// It stays inside, by a way that has `..` in it.
+    ParentFolder,
     /// It is reached through a link.
     Link,
     /// Neither a file nor a folder, or one that cannot be read.
@@ -82,6 +86,7 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::NotFound => out.write_str("there is no such file"),
             Refusal::Outside => out.write_str("it resolves outside of the project root"),
+            Refusal::ParentFolder => out.write_str("its path contains `..`; name the file by its plain path"),
             Refusal::Link => out.write_str("it is reached through a symbolic link, which may lead anywhere"),
             Refusal::Unreadable(why) => write!(out, "it cannot be read: {why}"),
             Refusal::Git => out.write_str("it is a part of git's own folder"),

@@ -105,6 +105,40 @@ pub enum Unreadable {
 }
 
 impl Handoff {
+    /// The note of a phase of the first cycle that nothing more is known of.
+    pub fn begun(run: RunFacts, phase: Phase) -> Self {
+        Self {
+            version: VERSION,
+            phase,
+            next_phase: match phase {
+                Phase::Plan => Phase::Red,
+                Phase::Red => Phase::Green,
+                Phase::Green => Phase::Refactor,
+                Phase::Refactor => Phase::Plan,
+                Phase::Complete => Phase::Complete,
+            },
+            cycle_number: 1,
+            current_test: None,
+            completed_tests: Vec::new(),
+            pending_tests: Vec::new(),
+            removed_tests: Vec::new(),
+            tests_written: 0,
+            test_result: None,
+            error: None,
+            error_details: None,
+            retry_count: 0,
+            run,
+            verdict: None,
+            tests: None,
+            targets: Vec::new(),
+            withheld_tests: 0,
+            iterations: 0,
+            sessions: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            spent: None,
+        }
+    }
+
     pub fn parse(text: &str) -> Result<Self, Unreadable> {
         let value: serde_json::Value =
             serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;

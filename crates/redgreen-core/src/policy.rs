@@ -29,6 +29,10 @@ pub struct Policy {
     pub withhold: bool,
     /// A larger share of new tests that pass at once is worth a warning, where all are written at once; in percent.
     pub pass_percent_max: u32,
+    /// Some of the new tests may pass at once, where all are written at once.
+    pub allow_passes: bool,
+    /// What passes some of the tests stays for the next try of GREEN; otherwise each try begins at RED's commit.
+    pub keep_partial: bool,
     pub red_timeout_ms: u64,
     pub green_timeout_ms: u64,
     pub turn_timeout_ms: u64,
@@ -111,6 +115,8 @@ impl Policy {
             cycles_max: 100,
             withhold: true,
             pass_percent_max: 30,
+            allow_passes: true,
+            keep_partial: true,
             red_timeout_ms: 300_000,
             green_timeout_ms: 120_000,
             turn_timeout_ms: 3_600_000,

@@ -129,12 +129,24 @@ pub struct Test {
     pub exception: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
+    /// It broke before or after its own body: in a fixture or a hook.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
 }
 
 impl Test {
     /// A test of which no more is known than how it ended.
     pub fn new(id: impl Into<String>, status: Status) -> Test {
-        Test { id: id.into(), status, file: None, line: None, message: None, exception: None, duration_ms: None }
+        Test {
+            id: id.into(),
+            status,
+            file: None,
+            line: None,
+            message: None,
+            exception: None,
+            duration_ms: None,
+            outside: false,
+        }
     }
 }
 
@@ -239,6 +251,8 @@ pub enum Flag {
     ExitCodeAlone,
     /// Two records of the same run tell different stories: something wrote results that is not the runner.
     SourcesDisagree,
+    /// The runner itself stopped, by its own exit code: it was interrupted, or failed on an error of its own.
+    RunnerStopped,
 }
 
 impl Flag {

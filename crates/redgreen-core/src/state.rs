@@ -14,7 +14,7 @@ use crate::handoff::Handoff;
 use crate::names::{Label, Oid, SessionId};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
-use crate::verdict::{Standing, Verdict};
+use crate::verdict::{Code, Standing, Verdict};
 use crate::withheld::{Joined, Withheld};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +67,20 @@ pub struct Progress {
     pub withheld: Option<Withheld>,
     /// Tests that were withheld, and that accepted GREENs passed.
     pub joined: u64,
+    /// What became of each refactoring.
+    pub refactorings: Vec<Refactoring>,
     pub handoff: Option<Handoff>,
+}
+
+/// What became of a REFACTOR.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refactoring {
+    /// The code was improved, and every test still passes.
+    Applied,
+    /// Nothing needed changing.
+    Nothing,
+    /// It was rolled back; the green code stays.
+    GivenUp { why: String },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +154,8 @@ pub struct Attempt {
     pub list: Vec<String>,
     /// What the worktree holds.
     pub tree: Oid,
+    /// What it held when the last turn began.
+    pub from: Oid,
     /// RED: the tests beside it that are kept out of the repository.
     pub withheld: Option<Withheld>,
     pub best: Option<Best>,
@@ -226,12 +241,33 @@ pub struct Acceptance {
     pub planning: Option<Planning>,
     /// How many tests RED wrote.
     pub written: Option<u64>,
+    /// RED: the first file it wrote tests to.
+    pub test_file: Option<String>,
     /// RED: the withheld tests that fail as they should.
     pub withheld: Option<Withheld>,
     /// GREEN: the withheld tests that are part of the tree.
     pub joined: Option<Joined>,
     /// The commit's date, so that making it again makes the same commit.
     pub at: i64,
+}
+
+impl Refactoring {
+    pub fn of(verdict: &Verdict) -> Self {
+        match verdict.first() {
+            Some(reason) if reason.code == Code::RefactorGivenUp => {
+                Refactoring::GivenUp { why: reason.sentence.clone() }
+            }
+            Some(reason) if reason.code == Code::RefactorNothing => Refactoring::Nothing,
+            Some(_) | None => Refactoring::Applied,
+        }
+    }
+}
+
+impl Attempt {
+    /// The trees of the last turn that was judged and refused: what it began with, and what it left.
+    pub fn last_refused(&self) -> Option<(&Oid, &Oid)> {
+        self.seen.last().map(|left| (&self.from, left))
+    }
 }
 
 /// An event that cannot happen where the run stands: the journal is not of this program, or damaged.
@@ -329,6 +365,17 @@ impl State {
         self.progress.cycle.saturating_sub(1)
     }
 
+    /// What became of the refactorings, the one that is about to be committed included.
+    pub fn refactorings(&self) -> Vec<Refactoring> {
+        let mut all = self.progress.refactorings.clone();
+        if let Situation::Working { phase: Phase::Refactor, stage: Stage::Committing { acceptance }, .. } =
+            &self.situation
+        {
+            all.push(Refactoring::of(&acceptance.verdict));
+        }
+        all
+    }
+
     pub fn is_over(&self) -> bool {
         matches!(self.situation, Situation::Ended(_))
     }
@@ -350,6 +397,7 @@ impl State {
                 iterations: Vec::new(),
                 withheld: None,
                 joined: 0,
+                refactorings: Vec::new(),
                 handoff: None,
             },
             situation,

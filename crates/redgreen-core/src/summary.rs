@@ -3,10 +3,14 @@
 use crate::artifact::{Green, Red};
 use crate::brief::{Brief, Door};
 use crate::event::Outcome;
-use crate::phase::Phase;
-use crate::state::State;
+use crate::outline::FileChange;
+use crate::phase::{Phase, Role};
+use crate::state::{Refactoring, Situation, State};
 use crate::tally::Tally;
 use crate::text::{on_one_line, visible};
+
+/// New functions and classes that are named.
+const CONTENT_MAX: usize = 40;
 
 /// What was seen on the way, as far as it was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,10 +20,11 @@ pub struct Seen {
     pub green: Option<Green>,
     /// The test files of every accepted RED.
     pub test_files: Vec<String>,
-    /// Files the branch changed, and how: `added`, `modified`, `deleted`.
-    pub files: Vec<(String, &'static str)>,
-    /// Where artifacts are, for a person to look.
+    /// Files the branch changed, and how.
+    pub files: Vec<FileChange>,
+    /// Where artifacts are, for a person to look; and those of the last cycle.
     pub folder: String,
+    pub cycle_folder: String,
 }
 
 impl Seen {
@@ -93,6 +98,7 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
          - Coverage: {}\n{}\
          - Iteration Details: See green-fix-iteration-*.md\n\n\
          ### Refactor Phase: Improve Code Quality\n\
+         - Refactorings Applied: {}\n\
          - Regression Test: {}\n\
          - Final Test Results: {}\n\n\
          ## Implementation Summary\n\n### Files Modified\n",
@@ -103,11 +109,13 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
         tests_line(state),
         seen.coverage_line(brief),
         withheld(tally.joined),
+        on_one_line(&refactorings(state)),
         if is_complete(outcome) { "All tests still passing" } else { "not reached" },
         tests_line(state),
     );
-    for (path, how) in &seen.files {
-        text.push_str(&format!("- `{}`: {how}\n", on_one_line(path)));
+    for FileChange { path, how, what, .. } in &seen.files {
+        let what = if what.is_empty() { String::new() } else { format!(", {}", on_one_line(what)) };
+        text.push_str(&format!("- `{}`: {how}{what}\n", on_one_line(path)));
     }
     if seen.files.is_empty() {
         text.push_str("- none\n");
@@ -118,11 +126,14 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
             text.push_str(&format!("- {item}\n"));
         }
     }
-    if !brief.components.is_empty() {
+    let content = content(brief, seen);
+    if !content.is_empty() {
         text.push_str("\n### Content Added\n");
-        for component in &brief.components {
-            let words = if component.description.is_empty() { &component.kind } else { &component.description };
-            text.push_str(&format!("- **{}**: {}\n", on_one_line(&component.name), on_one_line(words)));
+        for (name, words) in content.iter().take(CONTENT_MAX) {
+            text.push_str(&format!("- **{}**: {}\n", on_one_line(name), on_one_line(words)));
+        }
+        if content.len() > CONTENT_MAX {
+            text.push_str(&format!("- and {} more\n", content.len() - CONTENT_MAX));
         }
     }
     let warnings = red.map_or(&[][..], |red| red.warnings.as_slice());
@@ -134,12 +145,42 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
         }
     }
     let status = match outcome {
+        outcome if is_complete(outcome) && given_up(state).is_some() => "Complete (the refactoring was given up)",
         outcome if is_complete(outcome) => "Complete (TDD Compliant)",
         Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. } | Outcome::Aborted) => "Failed",
         _ => "Blocked",
     };
     text.push_str(&format!("\n## Status: {status}\n"));
     text
+}
+
+/// What is new and no test: as the specification calls it, else as the code does.
+fn content(brief: &Brief, seen: &Seen) -> Vec<(String, String)> {
+    let component = |name: &str| brief.components.iter().find(|component| component.name == name);
+    let described = |(name, words): &(String, String)| {
+        let known = component(name.trim_end_matches("()")).filter(|component| !component.description.is_empty());
+        (name.clone(), known.map_or_else(|| words.clone(), |component| component.description.clone()))
+    };
+    seen.files.iter().flat_map(|file| file.content.iter().map(described)).collect()
+}
+
+fn refactorings(state: &State) -> String {
+    let all = state.refactorings();
+    let applied = all.iter().filter(|one| **one == Refactoring::Applied).count();
+    match (given_up(state), all.is_empty()) {
+        (_, true) => "0 (not reached)".to_owned(),
+        (Some(why), false) => format!("{applied} (given up, the green code stays: {})", first(&why)),
+        (None, false) if applied == 0 => "0 (no changes needed)".to_owned(),
+        (None, false) => applied.to_string(),
+    }
+}
+
+/// Why the last refactoring that was given up was.
+fn given_up(state: &State) -> Option<String> {
+    state.refactorings().into_iter().rev().find_map(|one| match one {
+        Refactoring::GivenUp { why } => Some(why),
+        Refactoring::Applied | Refactoring::Nothing => None,
+    })
 }
 
 /// The block that ends the output: complete, blocked or failed.
@@ -149,9 +190,13 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
     let phase = title_case(state.phase());
     match outcome {
         Outcome::Waiting | Outcome::Merged => {
-            let files: Vec<&str> = seen.files.iter().map(|(path, _)| path.as_str()).collect();
+            let files: Vec<&str> = seen.files.iter().map(|file| file.path.as_str()).collect();
+            let cycle = match given_up(state) {
+                None => "Red → Green → Refactor".to_owned(),
+                Some(why) => format!("Red → Green; the refactoring was given up: {}", first(&why)),
+            };
             format!(
-                "## TASK COMPLETE\n\nTDD cycle completed: Red → Green → Refactor\nTest results: {}\nCoverage: {}\n\
+                "## TASK COMPLETE\n\nTDD cycle completed: {cycle}\nTest results: {}\nCoverage: {}\n\
                  Green phase iterations: {}\nFiles modified: {}\n",
                 tests_line(state),
                 seen.coverage_line(brief),
@@ -169,10 +214,9 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
             let file = format!("{}-phase-failure.md", phase.as_str().to_lowercase());
             format!(
                 "## TASK FAILED\n\n**Phase:** {}\n**Reason:** {reason}\n**Action:** All changes auto-reverted\n\
-                 **Diagnostics:** See {}/cycle-{}/{file}\n",
+                 **Diagnostics:** See {}/{file}\n",
                 title_case(*phase),
-                seen.folder,
-                state.progress.cycle
+                seen.cycle_folder
             )
         }
         Outcome::NothingDeveloped { trouble } => format!(
@@ -204,19 +248,55 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
     }
 }
 
-/// The final block of a task that cannot even begin, because its tests do not run.
-pub fn not_begun(blocker: &str) -> String {
-    block(blocker, "a test suite that runs, then the same command again", 0, "red")
+/// The final block of a task that cannot even begin, because its tests do not run. `ran` is what was tried, `words` are the
+/// runner's own.
+pub fn not_begun(blocker: &str, ran: &str, words: &[String]) -> String {
+    let said = words.iter().map(|line| on_one_line(line)).collect::<Vec<_>>().join(" / ");
+    let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
+    block(
+        blocker,
+        "a test suite that runs, then the same command again",
+        &format!("ran {ran} before any work{said}"),
+        "red",
+    )
 }
 
 fn blocked(blocker: &str, need: &str, phase: &str, state: &State) -> String {
-    let turns: u32 = state.turns.values().sum();
-    block(blocker, &format!("{need}: redgreen resume {}", state.run.id), turns, &phase.to_lowercase())
+    let need = format!("{need}: redgreen resume {}", state.run.id);
+    block(blocker, &need, &attempted(state, blocker), &phase.to_lowercase())
 }
 
-fn block(blocker: &str, need: &str, turns: u32, phase: &str) -> String {
+/// The turns of each agent, and what the last try came to, in the words of whoever refused it.
+fn attempted(state: &State, blocker: &str) -> String {
+    const LINES_MAX: usize = 4;
+    let named = |role: &Role| match role {
+        Role::TestList => "planning",
+        Role::Test => "writing tests",
+        Role::Implementing => "writing code",
+        Role::Diagnosis => "diagnosis",
+        Role::Refactor => "refactoring",
+    };
+    let turns: Vec<String> = state
+        .turns
+        .iter()
+        .map(|(role, count)| format!("{} {} of {}", count, if *count == 1 { "turn" } else { "turns" }, named(role)))
+        .collect();
+    let turns = if turns.is_empty() { "no agent's turn yet".to_owned() } else { turns.join(", ") };
+    let trouble = match &state.situation {
+        Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => attempt.trouble.as_ref(),
+        _ => None,
+    };
+    let lines = trouble.map(|trouble| trouble.message.lines().filter(|line| !line.trim().is_empty()).take(LINES_MAX));
+    let last: Vec<String> = lines.into_iter().flatten().map(|line| on_one_line(line.trim()).into_owned()).collect();
+    match last.first() {
+        Some(line) if !blocker.starts_with(line.as_str()) => format!("{turns}; the last try: {}", last.join(" / ")),
+        Some(_) | None => turns,
+    }
+}
+
+fn block(blocker: &str, need: &str, attempted: &str, phase: &str) -> String {
     format!(
-        "## TASK BLOCKED\n\n**Blocker:** {}\n**Need:** {need}\n**Attempted:** {turns} agent turns\n**Phase:** {phase}\n",
+        "## TASK BLOCKED\n\n**Blocker:** {}\n**Need:** {need}\n**Attempted:** {attempted}\n**Phase:** {phase}\n",
         first(blocker)
     )
 }

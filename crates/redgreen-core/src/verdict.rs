@@ -220,6 +220,10 @@ vocabulary! {
     RedWrongCount "red.wrong_count" Test
         "the number of new tests is not the one that is asked for" "write every test case that is asked for, once";
 
+    RedCaseMissing "red.case_missing" Test
+        "no test says that it covers a test case of the specification"
+        "write the test, with the case's id in its name, docstring or comment";
+
     GreenPasses "green.passes" Nobody
         "every test of the run passes, and none is missing" "improve the code, or leave it";
     GreenNothingRed "green.nothing_red" Test
@@ -310,6 +314,8 @@ vocabulary! {
 
     TaskCriteria "task.criteria" Code
         "a command that has to end well by the task's own criteria ends with an error" "make it end well";
+    TaskPoint "task.modification_point" Code
+        "a file that the task says is changed was not touched" "change it, or correct modification_points of the task";
     EnvironmentChanged "environment.changed" Code
         "installed packages are not what they were before the work, and no manifest says why"
         "put the environment back, or declare the dependency";

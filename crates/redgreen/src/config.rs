@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use redgreen_core::brief::instructions;
 use redgreen_core::framework::command::{Command, Format};
 use redgreen_core::model::price::{Price, Prices};
 use redgreen_core::model::wire::Wire;
@@ -56,6 +57,9 @@ pub struct File {
     pub lint: Lint,
     pub plan: Plan,
     pub test: Test,
+    /// How tests and code are to be written.
+    pub red: instructions::Tests,
+    pub green: instructions::Code,
     /// What is asked of a range of commits.
     pub verify: Verify,
     pub agent: AgentChoice,
@@ -253,6 +257,8 @@ pub struct Environment {
     pub project_root: Option<PathBuf>,
     pub max_retries: Option<u32>,
     pub script: Option<PathBuf>,
+    /// The built-in script is played, whoever else is configured.
+    pub mock: bool,
     pub model: Option<String>,
     pub models: Models,
     pub worktrees: Option<PathBuf>,
@@ -316,6 +322,7 @@ impl Environment {
             project_root: path("TDD_PROJECT_ROOT"),
             max_retries,
             script: path("REDGREEN_SCRIPT"),
+            mock: text("AGENTOS_MOCK_LLM").is_some_and(|value| value == "1"),
             model: text("TDD_MODEL").and_then(|value| value.into_string().ok()),
             models: Models::read(|name| text(name).and_then(|value| value.into_string().ok())),
             worktrees: path("REDGREEN_WORKTREES"),
@@ -418,6 +425,8 @@ impl File {
         if let Some(ratio) = self.test.max_pass_ratio {
             policy.pass_percent_max = percent(ratio)?;
         }
+        policy.allow_passes = self.red.allow_passes.unwrap_or(policy.allow_passes);
+        policy.keep_partial = self.green.keep_partial.unwrap_or(policy.keep_partial);
         policy.budget = Budget {
             tokens: self.budget.tokens,
             microdollars: self.budget.usd.map(|usd| microdollars(usd, "budget.usd")).transpose()?,

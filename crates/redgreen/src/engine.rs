@@ -12,7 +12,9 @@ mod others;
 mod outfitting;
 mod refs;
 mod review;
+mod seen;
 mod stale;
+mod todo;
 mod turning;
 mod withheld;
 
@@ -36,6 +38,8 @@ use crate::journal::{Journal, Line, RunFolder, Store};
 use crate::process::{Interrupted, Stop};
 use crate::runner::Suite;
 use crate::trial::Ground;
+
+pub use seen::{export, keep_export, seen};
 
 /// A repository, its settings, and where its runs are kept.
 #[derive(Debug)]

@@ -115,11 +115,11 @@ impl Sent {
 
 /// Where a path leads, if that is inside the project and no link is on the way.
 fn place(root: &Path, path: &Path, typed: &Path) -> Result<PathBuf, Refusal> {
-    if typed.components().any(|part| part == Component::ParentDir) {
-        return Err(Refusal::Outside);
-    }
+    let has_dots = typed.components().any(|part| part == Component::ParentDir);
     let real = match path.canonicalize() {
         Ok(real) => real,
+        // What is not there leads nowhere, and what would be there is not said.
+        Err(_) if has_dots => return Err(Refusal::Outside),
         Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => return Err(Refusal::NotFound),
         // A link to nowhere, or links in a circle.
         Err(_) if path.is_symlink() => return Err(Refusal::Link),
@@ -128,6 +128,9 @@ fn place(root: &Path, path: &Path, typed: &Path) -> Result<PathBuf, Refusal> {
     let Ok(inside) = real.strip_prefix(root) else {
         return Err(Refusal::Outside);
     };
+    if has_dots {
+        return Err(Refusal::ParentFolder);
+    }
     // The root itself may be reached through a link; below it, the way has to be the real one.
     let plain = path.strip_prefix(root).is_ok_and(|typed| typed.components().eq(inside.components()));
     let linked =
@@ -232,7 +235,8 @@ mod tests {
         for (path, refusal) in [
             ("src/a.py", None),
             ("just.txt", None),
-            ("src/../src/a.py", Some(Refusal::Outside)),
+            ("src/../src/a.py", Some(Refusal::ParentFolder)),
+            ("../none.py", Some(Refusal::Outside)),
             ("../beside.py", Some(Refusal::Outside)),
             ("/etc/hostname", Some(Refusal::Outside)),
             ("out.py", Some(Refusal::Outside)),

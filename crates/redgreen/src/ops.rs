@@ -116,9 +116,10 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
             let failure = open.iter().fold(failure, |failure, run| failure.evidence(run.id.clone()));
             Err(failure.evidence(last.id).next("redgreen status").into())
         }
-        (None, _) if project.store.latest().is_none() => {
-            Err(Failure::usage("there is no run here yet").next(BEGIN).into())
-        }
+        (None, _) if project.store.latest().is_none() => Err(Failure::usage("there is no run here yet")
+            .evidence("neither an open run nor a handoff note was found")
+            .next(BEGIN)
+            .into()),
         (None, _) => Err(Failure::usage("no run is open here").next(BEGIN).into()),
     }
 }

@@ -62,6 +62,8 @@ pub enum Need {
 #[derive(Debug, Default)]
 pub struct Reader {
     faults: Vec<Fault>,
+    /// The folder that whole paths may begin with; empty where none may be whole.
+    project: String,
     /// Keys that nobody asked for.
     pub unused: Vec<String>,
 }
@@ -161,6 +163,46 @@ impl Node {
         entries.iter().find(|(name, _)| name == key).map(|(_, node)| node).filter(|node| node.value != Value::Null)
     }
 
+    /// The same without places. A number that JSON does not know is text.
+    pub fn json(&self) -> Json {
+        match &self.value {
+            Value::Null => Json::Null,
+            Value::Flag(flag) => Json::Bool(*flag),
+            Value::Number(number) => serde_json::from_str(number).unwrap_or_else(|_| Json::String(number.clone())),
+            Value::Text(text) => Json::String(text.clone()),
+            Value::List(items) => items.iter().map(Node::json).collect(),
+            Value::Object(entries) => entries.iter().map(|(key, node)| (key.clone(), node.json())).collect(),
+        }
+    }
+
+    /// What it says, in lines for a reader: `tech_stack: python, pytest`.
+    pub fn told(&self) -> Vec<String> {
+        match &self.value {
+            Value::Object(entries) => entries
+                .iter()
+                .filter(|(_, node)| node.value != Value::Null)
+                .map(|(key, node)| format!("{key}: {}", node.on_one_line()))
+                .collect(),
+            Value::List(items) => items.iter().map(Node::on_one_line).collect(),
+            Value::Null => Vec::new(),
+            Value::Flag(_) | Value::Number(_) | Value::Text(_) => vec![self.on_one_line()],
+        }
+    }
+
+    fn on_one_line(&self) -> String {
+        match &self.value {
+            Value::Null => String::new(),
+            Value::Flag(flag) => flag.to_string(),
+            Value::Number(number) => number.clone(),
+            Value::Text(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            Value::List(items) => items.iter().map(Node::on_one_line).collect::<Vec<_>>().join(", "),
+            Value::Object(entries) => {
+                let words = entries.iter().map(|(key, node)| format!("{key}: {}", node.on_one_line()));
+                words.collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+
     /// What it is, for "found …".
     fn kind(&self) -> String {
         match &self.value {
@@ -175,6 +217,11 @@ impl Node {
 }
 
 impl Reader {
+    /// A reader of files that name paths of a project as a whole, too.
+    pub fn in_project(project: &str) -> Self {
+        Self { project: project.to_owned(), ..Self::default() }
+    }
+
     /// All faults in the order of the file, or the value.
     pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Vec<Fault>> {
         match value {
@@ -306,9 +353,12 @@ impl Reader {
         found
     }
 
-    /// A path of the project: relative, without a way out.
+    /// A path of the project, from its root, without a way out. A whole path that begins with the project is cut to that.
     pub fn path(&mut self, node: &Node) -> Option<String> {
         let text = self.words(node, Need::Required)?;
+        let inside = Some(self.project.as_str()).filter(|project| !project.is_empty());
+        let inside = inside.and_then(|project| text.strip_prefix(project)?.strip_prefix('/'));
+        let text = inside.filter(|rest| !rest.is_empty()).map_or_else(|| text.clone(), str::to_owned);
         let leaves = text.starts_with(['/', '~', '\\']) || text.split(['/', '\\']).any(|part| part == "..");
         let drive = text.as_bytes().get(1) == Some(&b':');
         if leaves || drive || text.contains('\0') {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::node::{Fault, Need, Node, Reader, Syntax, Value};
-use super::{Brief, Case, Component, Door, Interface, Method, OrderStep, Target};
+use super::{Brief, Case, Component, Criterion, Door, Interface, Method, OrderStep, Target, files_to_read};
 
 const ITEMS_MAX: usize = 1_000;
 pub(super) const ITERATIONS_MAX: u32 = 1_000;
@@ -43,6 +43,7 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
     }
     reader.keys(root, KEYS);
     let id = reader.text(root, "spec_id", Need::Required);
+    let request_id = reader.text(root, "request_id", Need::Optional);
     let title = reader.text(root, "title", Need::Optional);
     let description = reader.text(root, "description", Need::Optional);
     let components = components(&mut reader, root);
@@ -60,9 +61,11 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
         None => headline,
     };
     let brief = Brief {
+        files: files_to_read(&request),
         request,
         door: Door::Spec,
         id,
+        request_id,
         components,
         test_cases,
         acceptance_criteria,
@@ -75,7 +78,7 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
     reader.finish(Some(Read { brief, unused }))
 }
 
-fn components(reader: &mut Reader, root: &Node) -> Vec<Component> {
+pub(super) fn components(reader: &mut Reader, root: &Node) -> Vec<Component> {
     let nodes = reader.list(root, "components", Need::Required, ITEMS_MAX);
     let components: Vec<Component> = nodes.iter().filter_map(|node| component(reader, node)).collect();
     let named: Vec<(&Node, String)> =
@@ -139,7 +142,7 @@ fn method(reader: &mut Reader, node: &Node) -> Option<Method> {
     Some(Method { signature: signature?, description })
 }
 
-fn cases(reader: &mut Reader, root: &Node, components: &[Component]) -> Vec<Case> {
+pub(super) fn cases(reader: &mut Reader, root: &Node, components: &[Component]) -> Vec<Case> {
     let nodes = reader.list(root, "test_cases", Need::Required, ITEMS_MAX);
     let named: Vec<(&Node, String)> = nodes.iter().filter_map(|node| Some((node, text_of(node.get("id")?)?))).collect();
     reader.unique("test case's id", named.iter().map(|(node, id)| (*node, id.as_str())));
@@ -167,15 +170,21 @@ fn case(reader: &mut Reader, node: &Node, components: &[Component]) -> Option<Ca
     Some(Case { id: id?, description: description?, component, kind, given, when, then })
 }
 
-/// Plain text, or `criterion: …`.
-fn criteria(reader: &mut Reader, root: &Node) -> Vec<String> {
+/// Plain text, or `criterion: …` with whatever else stands beside it.
+pub(super) fn criteria(reader: &mut Reader, root: &Node) -> Vec<Criterion> {
     let nodes = reader.list(root, "acceptance_criteria", Need::Optional, ITEMS_MAX);
     nodes
         .iter()
         .filter_map(|node| match &node.value {
-            Value::Object(_) => reader.text(node, "criterion", Need::Required),
+            Value::Object(entries) => {
+                let text = reader.text(node, "criterion", Need::Required)?;
+                let mut fields: serde_json::Map<String, serde_json::Value> =
+                    entries.iter().map(|(key, node)| (key.clone(), node.json())).collect();
+                fields.insert("criterion".to_owned(), text.into());
+                Some(Criterion::Fields(fields))
+            }
             Value::Null | Value::Flag(_) | Value::Number(_) | Value::Text(_) | Value::List(_) => {
-                reader.words(node, Need::Required)
+                reader.words(node, Need::Required).map(Criterion::Text)
             }
         })
         .collect()
@@ -274,11 +283,12 @@ test_cases:
     then: an access token comes back
   - { id: TC002, description: a wrong code is refused, component: OAuthProvider }
 acceptance_criteria:
-  - criterion: people can sign in
+  - { criterion: people can sign in, priority: must }
   - tokens are refreshed
 implementation_order:
   - step: 1
     description: the provider
+request_id: REQ-7
 ";
 
     #[test]
@@ -287,7 +297,9 @@ implementation_order:
         assert_eq!((brief.id.as_str(), brief.request.as_str()), ("SPEC-20260102-0001", "OAuth provider"));
         assert_eq!(brief.components[0].interface.methods[0].signature, "authenticate(code: str) -> dict");
         assert_eq!(brief.case_names(), ["TC001: a valid code gives a token", "TC002: a wrong code is refused"]);
-        assert_eq!(brief.acceptance_criteria, ["people can sign in", "tokens are refreshed"]);
+        let criteria: Vec<String> = brief.acceptance_criteria.iter().map(ToString::to_string).collect();
+        assert_eq!(criteria, ["people can sign in (priority: must)", "tokens are refreshed"]);
+        assert_eq!(brief.request_id.as_deref(), Some("REQ-7"));
         assert_eq!(brief.implementation_order[0].step, "1");
         assert_eq!(brief.batch().unwrap().impl_file, "src/auth/oauth_provider.py");
         assert_eq!(brief.withhold, None);

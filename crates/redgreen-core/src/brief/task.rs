@@ -3,7 +3,9 @@
 
 use super::node::{Fault, Need, Node, Reader, Syntax, Value};
 use super::spec::{ITERATIONS_MAX, Read, coverage};
-use super::{Brief, Case, Door, Execution, ExecutionMethod, PhaseOrders, Strategy};
+use super::{
+    Brief, Case, Criterion, Door, Execution, ExecutionMethod, ModificationPoint, PhaseOrders, Strategy, files_to_read,
+};
 use crate::phase::Phase;
 
 const ITEMS_MAX: usize = 1_000;
@@ -14,14 +16,15 @@ const RUNNERS: &[&str] = &[
     "pytest", "python", "python3", "rake", "rspec", "ruby", "sh", "tox", "uv", "vitest", "yarn",
 ];
 
-/// Reads a task; every structural fault is told at once, by its name.
-pub fn parse(text: &str) -> Result<Read, Vec<Fault>> {
+/// Reads a task; every structural fault is told at once, by its name. `project` is the folder that whole paths of the task
+/// may begin with.
+pub fn parse(text: &str, project: &str) -> Result<Read, Vec<Fault>> {
     let root = Node::parse(Syntax::Json, text).map_err(|fault| vec![fault])?;
-    read(&root)
+    read(&root, project)
 }
 
-pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
-    let mut reader = Reader::default();
+pub(super) fn read(root: &Node, project: &str) -> Result<Read, Vec<Fault>> {
+    let mut reader = Reader::in_project(project);
     if !reader.is_object(root) {
         return reader.finish(None);
     }
@@ -33,6 +36,11 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
         "convergence",
         "pre_analysis",
         "implementation",
+        "modification_points",
+        "logic_flow",
+        "shared_context",
+        "exploration_results",
+        "context_package_path",
         "examples",
         "id",
         "title",
@@ -48,8 +56,9 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
     brief.focus_paths = paths.iter().filter_map(|node| reader.path(node)).collect();
     convergence(&mut reader, root, &mut brief);
     let steps = reader.list(root, "pre_analysis", Need::Optional, ITEMS_MAX);
-    brief.pre_analysis = steps.iter().filter_map(prose).collect();
+    brief.pre_analysis = steps.iter().filter_map(|node| prose(&mut reader, node)).collect();
     brief.phases = phases(&mut reader, root, &mut brief.pre_analysis);
+    context(&mut reader, root, &mut brief);
     if brief.max_iterations.is_none() {
         brief.max_iterations = green_iterations(&mut reader, root);
     }
@@ -58,6 +67,7 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
         Some(title) if !description.starts_with(&title) => format!("{title}\n\n{description}"),
         _ => description,
     };
+    brief.files.extend(files_to_read(&brief.request));
     brief.id = id.or_else(|| brief.execution.as_ref()?.id.clone()).unwrap_or_default();
     let unused = std::mem::take(&mut reader.unused);
     reader.finish(Some(Read { brief, unused }))
@@ -70,10 +80,20 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     {
         reader.fault(node, "expected true: redgreen takes test-driven tasks only");
     }
+    let known = [
+        "tdd_workflow",
+        "max_iterations",
+        "withhold",
+        "tdd_cycles",
+        "execution_config",
+        "shared_context",
+        "context_package_path",
+    ];
+    reader.keys(meta, &known);
     brief.max_iterations = reader.count(meta, "max_iterations", Need::Optional, (1, ITERATIONS_MAX));
     brief.withhold = reader.flag(meta, "withhold", Need::Optional);
     let mut counted = 0u32;
-    for cycle in reader.list(meta, "tdd_cycles", Need::Required, ITEMS_MAX) {
+    for cycle in reader.list(meta, "tdd_cycles", Need::Optional, ITEMS_MAX) {
         if !reader.is_object(cycle) {
             continue;
         }
@@ -112,6 +132,7 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     }
     brief.test_count = (counted > 0).then_some(counted);
     if let Some(config) = reader.object(meta, "execution_config", Need::Optional) {
+        reader.keys(config, &["method"]);
         let methods = [("agent", ExecutionMethod::Agent), ("cli", ExecutionMethod::Cli)];
         if let Some(method) = reader.one_of(config, "method", Need::Optional, &methods) {
             brief.execution.get_or_insert_default().method = method;
@@ -154,10 +175,11 @@ fn execution(reader: &mut Reader, root: &Node, brief: &mut Brief) {
 /// Command lines are run; what else the criteria say is for the agents to read.
 fn convergence(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     let Some(node) = reader.object(root, "convergence", Need::Required) else { return };
+    reader.keys(node, &["criteria"]);
     for criterion in reader.texts(node, "criteria", Need::Required, ITEMS_MAX) {
         match command(&criterion) {
             Some(line) => brief.convergence.push(line),
-            None => brief.acceptance_criteria.push(criterion),
+            None => brief.acceptance_criteria.push(Criterion::Text(criterion)),
         }
     }
     if let Some(criteria) = node.get("criteria")
@@ -168,10 +190,12 @@ fn convergence(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     }
 }
 
-/// The command line in a criterion: the whole of it, or what stands between backticks.
+/// The command line in a criterion: the whole of it, what stands between backticks, or what follows a colon.
 pub fn command(criterion: &str) -> Option<String> {
     let quoted = criterion.split('`').skip(1).step_by(2);
-    std::iter::once(criterion).chain(quoted).map(str::trim).find(|line| is_command(line)).map(str::to_owned)
+    let after_colon = criterion.split_once(": ").map(|(_, rest)| rest);
+    let parts = std::iter::once(criterion).chain(quoted).chain(after_colon);
+    parts.map(str::trim).find(|line| is_command(line)).map(str::to_owned)
 }
 
 fn is_command(line: &str) -> bool {
@@ -190,11 +214,13 @@ fn phases(reader: &mut Reader, root: &Node, prose_too: &mut Vec<String>) -> Vec<
     for node in nodes {
         match &node.value {
             Value::Text(text) => prose_too.push(text.trim().to_owned()),
+            // A step of no phase is one more thing to know, as a step that is only text.
+            Value::Object(_) if node.get("tdd_phase").is_none() => prose_too.extend(prose(reader, node)),
             Value::Object(_) => {
                 let phase = reader.one_of(node, "tdd_phase", Need::Required, &words);
-                let description = reader.text(node, "description", Need::Optional).unwrap_or_default();
-                let actions = reader.texts(node, "actions", Need::Optional, ITEMS_MAX);
+                let orders = orders(reader, node, phase);
                 let Some(phase) = phase else { continue };
+                let PhaseOrders { description, actions, .. } = &orders;
                 if phase == Phase::Green && description.is_empty() && actions.is_empty() {
                     reader.fault(node, "expected actions or a description of the green phase, found neither");
                 }
@@ -206,7 +232,7 @@ fn phases(reader: &mut Reader, root: &Node, prose_too: &mut Vec<String>) -> Vec<
                 } else if found.last().is_some_and(|last| last.phase > phase) {
                     reader.fault(node, "expected the order red, green, refactor");
                 }
-                found.push(PhaseOrders { phase, description, actions });
+                found.push(orders);
             }
             Value::Null | Value::Flag(_) | Value::Number(_) | Value::List(_) => {
                 reader.fault(node, "expected text or an object with tdd_phase");
@@ -232,6 +258,59 @@ fn phases(reader: &mut Reader, root: &Node, prose_too: &mut Vec<String>) -> Vec<
     found
 }
 
+/// What the task says about one phase.
+fn orders(reader: &mut Reader, node: &Node, phase: Option<Phase>) -> PhaseOrders {
+    let known =
+        ["step", "title", "description", "tdd_phase", "actions", "test_fix_cycle", "modification_points", "logic_flow"];
+    reader.keys(node, &known);
+    if let Some(cycle) = node.get("test_fix_cycle") {
+        reader.keys(cycle, &["max_iterations"]);
+    }
+    PhaseOrders {
+        description: reader.text(node, "description", Need::Optional).unwrap_or_default(),
+        actions: reader.texts(node, "actions", Need::Optional, ITEMS_MAX),
+        modification_points: points(reader, node),
+        logic_flow: node.get("logic_flow").map(Node::told).unwrap_or_default(),
+        ..PhaseOrders::of(phase.unwrap_or(Phase::Green))
+    }
+}
+
+/// Files that will be changed: text, or an object that names the file.
+fn points(reader: &mut Reader, object: &Node) -> Vec<ModificationPoint> {
+    let nodes = reader.list(object, "modification_points", Need::Optional, ITEMS_MAX);
+    let point = |node: &Node| match &node.value {
+        Value::Object(_) => {
+            let place = node.get("file").or_else(|| node.get("path"));
+            let file = place.and_then(|place| reader.path(place));
+            Some(ModificationPoint { file, words: node.told().join("; ") })
+        }
+        Value::Null | Value::Flag(_) | Value::Number(_) | Value::Text(_) | Value::List(_) => {
+            let text = reader.words(node, Need::Required)?;
+            Some(ModificationPoint::of_text(&text))
+        }
+    };
+    nodes.iter().filter_map(point).collect()
+}
+
+/// What a plan knows beside the steps: the stack, conventions, results of an exploration, a package of context.
+fn context(reader: &mut Reader, root: &Node, brief: &mut Brief) {
+    brief.modification_points = points(reader, root);
+    let meta = root.get("meta");
+    let shared = [meta.and_then(|meta| meta.get("shared_context")), root.get("shared_context")];
+    brief.shared_context = shared.into_iter().flatten().flat_map(Node::told).collect();
+    let flow = root.get("logic_flow").map(Node::told).unwrap_or_default();
+    brief.pre_analysis.extend(flow.into_iter().map(|step| format!("logic flow: {step}")));
+    brief.pre_analysis.extend(root.get("exploration_results").map(exploration).unwrap_or_default());
+    let package = [meta.and_then(|meta| meta.get("context_package_path")), root.get("context_package_path")];
+    let package = package.into_iter().flatten().find_map(|node| reader.path(node));
+    brief.files.extend(package);
+}
+
+/// What an exploration found, in lines for the agents.
+pub fn exploration(results: &Node) -> Vec<String> {
+    results.told().into_iter().map(|line| format!("exploration: {line}")).collect()
+}
+
 /// `test_fix_cycle.max_iterations` of the green step, where `meta` does not say it.
 fn green_iterations(reader: &mut Reader, root: &Node) -> Option<u32> {
     let Value::List(nodes) = &root.get("implementation")?.value else { return None };
@@ -240,17 +319,22 @@ fn green_iterations(reader: &mut Reader, root: &Node) -> Option<u32> {
 }
 
 /// What a step says, whatever its shape.
-fn prose(node: &Node) -> Option<String> {
+fn prose(reader: &mut Reader, node: &Node) -> Option<String> {
+    const WORDS: [&str; 5] = ["step", "title", "description", "action", "command"];
     match &node.value {
         Value::Text(text) => Some(text.trim().to_owned()),
-        Value::Object(entries) => {
-            let words = |name: &str| match &node.get(name)?.value {
-                Value::Text(text) => Some(text.trim().to_owned()),
-                Value::Null | Value::Flag(_) | Value::Number(_) | Value::List(_) | Value::Object(_) => None,
-            };
-            let said: Vec<String> =
-                ["step", "description", "action", "command"].into_iter().filter_map(words).collect();
-            (!said.is_empty() && !entries.is_empty()).then(|| said.join(": "))
+        Value::Object(_) => {
+            reader.keys(
+                node,
+                &[&WORDS[..], &["actions", "commands", "logic_flow", "modification_points", "output_to"]].concat(),
+            );
+            let mut said: Vec<String> =
+                WORDS.iter().filter_map(|name| reader.text(node, name, Need::Optional)).collect();
+            for name in ["actions", "commands", "logic_flow", "modification_points"] {
+                let told = node.get(name).map(Node::told).unwrap_or_default();
+                said.extend((!told.is_empty()).then(|| format!("{}: {}", name.replace('_', " "), told.join("; "))));
+            }
+            (!said.is_empty()).then(|| said.join(": "))
         }
         Value::Null | Value::Flag(_) | Value::Number(_) | Value::List(_) => None,
     }
@@ -285,17 +369,17 @@ mod tests {
 
     #[test]
     fn a_task_is_read_whole() {
-        let read = parse(TASK).unwrap();
+        let read = parse(TASK, "/home/me/shop").unwrap();
         let brief = read.brief;
         assert_eq!(read.unused, Vec::<String>::new());
         assert_eq!((brief.id.as_str(), brief.request.as_str()), ("S-IMPL-1", "A calculator"));
         assert_eq!(brief.case_names(), ["TC001: adds", "TC002: subtracts"]);
         assert_eq!((brief.test_count, brief.max_iterations), (Some(2), Some(3)));
         let off = TASK.replacen("\"max_iterations\": 3,", "\"max_iterations\": 3, \"withhold\": false,", 1);
-        assert_eq!((brief.withhold, parse(&off).unwrap().brief.withhold), (None, Some(false)));
+        assert_eq!((brief.withhold, parse(&off, "").unwrap().brief.withhold), (None, Some(false)));
         assert_eq!(brief.expected_coverage.map(String::from).as_deref(), Some(">=85%"));
         assert_eq!(brief.convergence, ["python -m pytest -q"]);
-        assert_eq!(brief.acceptance_criteria, ["All functions are documented"]);
+        assert_eq!(brief.acceptance_criteria, [Criterion::from("All functions are documented")]);
         assert_eq!(brief.pre_analysis, ["look: read the code", "look around"]);
         let execution = brief.execution.unwrap();
         assert_eq!((execution.method, execution.strategy), (ExecutionMethod::Cli, Strategy::Resume));
@@ -325,6 +409,7 @@ mod tests {
             ("\"strategy\": \"resume\"", "\"strategy\": \"new\"", "goes on from nowhere"),
             (", \"resume_from\": \"S-IMPL-0\"", "", "expected resume_from"),
             ("python -m pytest -q", "it works", "$.convergence.criteria: expected a test command"),
+            ("\"./tests\"", "\"/home/me/shop\"", "$.focus_paths[1]: expected a path inside the project"),
             (
                 "\"tdd_phase\": \"refactor\"",
                 "\"tdd_phase\": \"blue\"",
@@ -345,12 +430,69 @@ mod tests {
         ] {
             let text = TASK.replacen(old, new, 1);
             assert_ne!(text, TASK, "{old}");
-            let faults = parse(&text).unwrap_err();
+            let faults = parse(&text, "").unwrap_err();
             let told = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
             assert!(told.contains(expected), "{old} → {new}\n---\n{told}");
         }
-        let many = parse(r#"{"meta": {}, "implementation": [], "convergence": {"criteria": []}}"#).unwrap_err();
-        assert_eq!(many.len(), 5, "{many:?}");
+        let many = parse(r#"{"meta": {}, "implementation": [], "convergence": {"criteria": []}}"#, "").unwrap_err();
+        assert_eq!(many.len(), 4, "{many:?}");
+    }
+
+    #[test]
+    fn everything_a_plan_says_is_read_and_what_is_not_used_is_listed() {
+        let more = r#""pre_analysis": [{ "step": "look", "action": "read", "commands": ["rg add src", "Read(calc.py)"], "speed": 9 }],
+  "modification_points": [{ "file": "calc.py", "target": "add", "change": "create" }],
+  "logic_flow": ["parse", "add"],
+  "shared_context": { "conventions": "names in English" },
+  "exploration_results": { "critical_files": ["calc.py"], "integration_points": "cli.py" },
+  "context_package_path": ".workflow/context-package.json",
+  "status": "pending","#;
+        let text = TASK
+            .replacen("\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the code\" }],", more, 1)
+            .replacen("\"tdd_workflow\": true,", "\"tdd_workflow\": true, \"type\": \"feature\", \"shared_context\": { \"tech_stack\": [\"python\", \"pytest\"] },", 1)
+            .replacen("\"method\": \"cli\"", "\"method\": \"cli\", \"cli_tool\": \"codex\"", 1)
+            .replacen("\"look around\",", "{ \"step\": \"0\", \"description\": \"look around\", \"mood\": 1 },", 1)
+            .replacen("\"description\": \"Implement\",", "\"description\": \"Implement\", \"modification_points\": [\"calc.py: add\"], \"logic_flow\": [\"first\"], \"depth\": 2,", 1)
+            .replacen("\"./tests\"", "\"/home/me/shop/tests\"", 1)
+            .replacen("A calculator", "A calculator\\n<files_to_read>\\n- docs/a.md\\n</files_to_read>", 1);
+        let Read { brief, unused } = parse(&text, "/home/me/shop").unwrap();
+        let unused: Vec<&str> = unused.iter().map(|path| path.trim_start_matches("$.")).collect();
+        assert_eq!(
+            unused,
+            [
+                "status",
+                "meta.type",
+                "meta.execution_config.cli_tool",
+                "pre_analysis[0].speed",
+                "implementation[0].mood",
+                "implementation[2].depth"
+            ]
+        );
+        assert_eq!(brief.focus_paths, ["calc.py", "tests"]);
+        assert_eq!(brief.files, [".workflow/context-package.json", "docs/a.md"]);
+        assert_eq!(brief.shared_context, ["tech_stack: python, pytest", "conventions: names in English"]);
+        assert_eq!(
+            brief.pre_analysis,
+            [
+                "look: read: commands: rg add src; Read(calc.py)",
+                "0: look around",
+                "logic flow: parse",
+                "logic flow: add",
+                "exploration: critical_files: calc.py",
+                "exploration: integration_points: cli.py"
+            ]
+        );
+        let points: Vec<_> = brief.points(Phase::Green).map(|point| point.file.as_deref()).collect();
+        assert_eq!(points, [Some("calc.py"), Some("calc.py")]);
+        assert_eq!(brief.phases[1].logic_flow, ["first"]);
+    }
+
+    #[test]
+    fn cycles_are_optional() {
+        let (before, rest) = TASK.split_once("    \"tdd_cycles\": [").unwrap();
+        let (_, after) = rest.split_once("    ],\n").unwrap();
+        let brief = parse(&format!("{before}{after}"), "").unwrap().brief;
+        assert_eq!((brief.test_count, brief.test_cases.len()), (None, 0));
     }
 
     #[test]
@@ -360,6 +502,8 @@ mod tests {
             ("CI=1 npm test", Some("CI=1 npm test")),
             ("./gradlew test", Some("./gradlew test")),
             ("Coverage is met: run `cargo test --all`", Some("cargo test --all")),
+            ("All tests pass: pytest tests/", Some("pytest tests/")),
+            ("Note: make it nice.", None),
             ("All tests pass", None),
             ("npm test passes", None),
             ("make it nice.", None),

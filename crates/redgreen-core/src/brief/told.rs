@@ -2,19 +2,30 @@
 
 use std::fmt::Write as _;
 
-use super::{Brief, Case, Component};
+use super::{Brief, Case, Component, Door, ModificationPoint};
 use crate::phase::Role;
 
 impl Brief {
     /// What the file says beside the request, as far as it concerns the role.
     pub fn told(&self, role: Role) -> String {
         let mut text = String::new();
+        match self.door {
+            Door::Spec if !self.id.is_empty() => writeln!(text, "Specification {}", self.id).ok(),
+            Door::Task if !self.id.is_empty() => writeln!(text, "Task {}", self.id).ok(),
+            Door::Request | Door::Spec | Door::Design | Door::Task => None,
+        };
         for component in &self.components {
             tell_component(&mut text, component);
         }
         if !self.test_cases.is_empty() {
             match role {
-                Role::Test => text.push_str("Write all of these tests now, each once, and no code:\n"),
+                Role::Test => text.push_str(match self.door {
+                    Door::Spec => {
+                        "Write all of these tests now, and no code. Say in each test's name, docstring or comment which of \
+                         them it covers, by its id; more tests of edge cases are welcome:\n"
+                    }
+                    Door::Request | Door::Design | Door::Task => "Write all of these tests now, each once, and no code:\n",
+                }),
                 Role::TestList | Role::Implementing | Role::Diagnosis | Role::Refactor => {
                     text.push_str("Tests that are asked for:\n");
                 }
@@ -23,20 +34,30 @@ impl Brief {
                 tell_case(&mut text, case);
             }
         }
-        list(&mut text, "It has to hold that", &self.acceptance_criteria);
+        let criteria: Vec<String> = self.acceptance_criteria.iter().map(ToString::to_string).collect();
+        list(&mut text, "It has to hold that", &criteria);
         let steps: Vec<String> =
             self.implementation_order.iter().map(|step| format!("{}: {}", step.step, step.description)).collect();
         list(&mut text, "Order", &steps);
         list(&mut text, "Scope", &self.implementation_scope);
         list(&mut text, "Paths", &self.focus_paths);
+        list(&mut text, "Files to change", &points(&self.modification_points));
+        list(&mut text, "For all tasks of the plan", &self.shared_context);
         list(&mut text, "Look at first", &self.pre_analysis);
         for orders in self.phases.iter().filter(|orders| crate::state::role_of(orders.phase) == role) {
             writeln!(text, "This phase: {}", orders.description).ok();
             list(&mut text, "Do", &orders.actions);
+            list(&mut text, "In this order", &orders.logic_flow);
+            list(&mut text, "Files to change in this phase", &points(&orders.modification_points));
         }
         list(&mut text, "Commands that have to end well", &self.convergence);
         if let Some(target) = self.expected_coverage {
             writeln!(text, "Lines that tests have to reach: {target}").ok();
+        }
+        match role {
+            Role::Test => list(&mut text, "The project asks", &self.instructions.tests),
+            Role::Implementing | Role::Refactor => list(&mut text, "The project asks", &self.instructions.code),
+            Role::TestList | Role::Diagnosis => {}
         }
         text
     }
@@ -61,6 +82,10 @@ fn tell_case(text: &mut String, case: &Case) {
     }
 }
 
+fn points(points: &[ModificationPoint]) -> Vec<String> {
+    points.iter().map(|point| point.words.clone()).collect()
+}
+
 fn list(text: &mut String, title: &str, items: &[String]) {
     if !items.is_empty() {
         writeln!(text, "{title}:\n- {}", items.join("\n- ")).ok();
@@ -82,7 +107,7 @@ mod tests {
                 then: "5".to_owned(),
                 ..Case::default()
             }],
-            phases: vec![PhaseOrders { phase: Phase::Green, description: "implement".to_owned(), actions: Vec::new() }],
+            phases: vec![PhaseOrders { description: "implement".to_owned(), ..PhaseOrders::of(Phase::Green) }],
             expected_coverage: Target::parse("85%"),
             ..Brief::default()
         };

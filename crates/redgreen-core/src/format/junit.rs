@@ -137,6 +137,7 @@ pub fn add(report: &mut Report, dialect: &Dialect, documents: &[Document], relat
             message: message.filter(|message| !message.is_empty()),
             exception: fault.map(|fault| fault.class.clone()).filter(|class| !class.is_empty()),
             duration_ms: case.seconds.map(|seconds| seconds * 1000.0),
+            outside: false,
         });
     }
 }

@@ -259,6 +259,7 @@ impl Line {
             message: self.words().map(bounded_head).filter(|words| !words.is_empty()),
             exception: self.class().map(str::to_owned),
             duration_ms: self.ms.or(self.seconds.map(|seconds| seconds * 1000.0)),
+            outside: false,
         })
     }
 }

@@ -230,6 +230,7 @@ fn add(report: &mut Report, event: &Event, is_suite: bool, above: &[String], cap
         message: Some(bounded_head(words)).filter(|words| !words.is_empty()),
         exception: event.error.as_ref().and_then(|error| error.name.clone()),
         duration_ms: event.ms,
+        outside: false,
     });
 }
 

@@ -29,6 +29,7 @@ pub const FRAMEWORK: Framework = Framework {
 const PLUGIN: Injected =
     Injected { path: "plugins/redgreen_pytest.py", text: include_str!("../../reporters/redgreen_pytest.py") };
 
+const EXIT_INTERRUPTED: i32 = 2;
 const EXIT_INTERNAL_ERROR: i32 = 3;
 /// pytest's own exit codes that say it never got to the tests, or broke on the way: whatever it reported until then, the
 /// run is not one to go by.
@@ -254,6 +255,7 @@ impl Reading {
             message: phase.message.as_deref().map(bounded_head),
             exception: phase.exception.and_then(|classes| classes.into_iter().next()),
             duration_ms: phase.seconds.map(|seconds| seconds * 1000.0),
+            outside: status == Status::Errored && phase.when != "call",
         };
         // A failure sticks: subtests report under their parent's id, before the parent's own end.
         if seen.word.as_ref().is_none_or(|word| !word.status.is_failure() || test.status > word.status) {
@@ -293,6 +295,9 @@ impl Reading {
         report.tests.extend(self.skipped_files);
         if exit == Exit::Code(EXIT_INTERNAL_ERROR) {
             report.errors_outside.push("pytest stopped on an internal error of its own or of a plugin".to_owned());
+        }
+        if let Exit::Code(EXIT_INTERRUPTED | EXIT_INTERNAL_ERROR) = exit {
+            report.flag(Flag::RunnerStopped);
         }
         // A plugin or a conftest.py may change the exit code after the fact.
         if exit == Exit::Code(0) && self.finish.is_some_and(|status| status != 0) {

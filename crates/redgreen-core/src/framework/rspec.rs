@@ -181,6 +181,7 @@ fn test(example: &Example, captured: &Captured) -> Test {
         message: words.map(|words| bounded_head(words)).filter(|words| !words.is_empty()),
         exception: exception.map(|exception| exception.class.clone()),
         duration_ms: example.run_time.map(|seconds| seconds * 1000.0),
+        outside: false,
     }
 }
 

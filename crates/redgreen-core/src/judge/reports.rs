@@ -39,10 +39,20 @@ pub fn judge(phase: JudgedPhase, evidence: Evidence<'_>) -> Verdict {
     let is_built = evidence.after.outcome != Outcome::DidNotCompile || evidence.after.load_errors.is_empty();
     if evidence.after.outcome == Outcome::UsageError || evidence.after.exit == Exit::NotStarted && is_built {
         let said = telling_line(&evidence.after.output_tail).unwrap_or("nothing");
-        return Verdict::undecided(Reason::new(
-            Code::RunnerBroken,
-            format!("`{}` could not work; it said: {said}", evidence.after.command),
-        ));
+        let sentence = format!("`{}` could not work; it said: {said}", evidence.after.command);
+        // Whoever changed what the runner reads before any test can put that right.
+        let changed = evidence.change.paths.iter().find(|changed| is_read_first(changed));
+        return match changed.filter(|_| phase == JudgedPhase::Red) {
+            Some(changed) => {
+                let reason = Reason::new(Code::RedDoesNotLoad, sentence).place(Some(&changed.path), None);
+                Verdict { standing: Some(Standing { kept: 0, reached: 0 }), ..Verdict::refused(vec![reason]) }
+            }
+            None => Verdict::undecided(Reason::new(Code::RunnerBroken, sentence)),
+        };
+    }
+    // A runner that gave up says nothing about a new test, whatever it reported until then.
+    if phase == JudgedPhase::Red && evidence.after.has(Flag::RunnerStopped) {
+        return Verdict::undecided(crashed(Code::RunnerBroken, evidence.after));
     }
     let (before, after) = (Seen::of(evidence.before), Seen::of(evidence.after));
     let mut verdict = match phase {
@@ -54,6 +64,11 @@ pub fn judge(phase: JudgedPhase, evidence: Evidence<'_>) -> Verdict {
         say_exit_code_only(&mut verdict);
     }
     verdict
+}
+
+/// Whether a runner reads the file before it collects any test: its configuration, or pytest's `conftest.py`.
+fn is_read_first(changed: &ChangedPath) -> bool {
+    changed.class == Class::RunnerConfig || changed.path.rsplit('/').next() == Some("conftest.py")
 }
 
 /// The line of a runner's last words that says most: where it speaks of an error, else the last one.

@@ -136,6 +136,10 @@ impl State {
             let stage = restored(&covering.tree.clone(), &attempt.tree, Stage::Asking);
             return Situation::Working { phase: Phase::Green, attempt, stage };
         }
+        if !policy.keep_partial {
+            let stage = restored(&self.progress.head.tree, &attempt.tree, Stage::Diagnosing);
+            return Situation::Working { phase: Phase::Green, attempt, stage };
+        }
         let best = attempt.best.as_ref();
         let worse = verdict.standing.is_none_or(|standing| best.is_some_and(|best| standing < best.standing));
         let better = |best: &Best| verdict.standing.is_some_and(|standing| standing > best.standing);
@@ -190,6 +194,7 @@ impl State {
             report: None,
             planning: None,
             written: None,
+            test_file: None,
             withheld: None,
             joined: None,
             at,

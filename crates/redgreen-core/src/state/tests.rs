@@ -93,7 +93,17 @@ fn failed(failure: Failure) -> Turn {
 
 fn judged(phase: Phase, verdict: Verdict, planned: Option<Planning>) -> Event {
     let report = (phase != Phase::Plan).then(kept);
-    Event::Judged { phase, verdict, report, planned, written: None, withheld: None, joined: None, took_ms: 0 }
+    Event::Judged {
+        phase,
+        verdict,
+        report,
+        planned,
+        written: None,
+        test_file: None,
+        withheld: None,
+        joined: None,
+        took_ms: 0,
+    }
 }
 
 fn refused(code: Code, standing: Option<Standing>) -> Verdict {

@@ -1,7 +1,7 @@
 //! A phase from its question to its handoff, and the way back when its tries are used up.
 
 use super::recovery::{restored, told};
-use super::{Acceptance, Attempt, Reverting, Situation, Stage, State, Waypoint};
+use super::{Acceptance, Attempt, Refactoring, Reverting, Situation, Stage, State, Waypoint};
 use crate::agent::{Failure, Trouble, Turn};
 use crate::event::{Event, Mark};
 use crate::handoff::Handoff;
@@ -25,7 +25,7 @@ impl State {
                 attempt.human = *human;
                 match turn {
                     Turn::Done { answer } => {
-                        attempt.tree.clone_from(tree);
+                        attempt.from = std::mem::replace(&mut attempt.tree, tree.clone());
                         attempt.withheld.clone_from(withheld);
                         attempt.list.clone_from(list);
                         Stage::Judging { answer: answer.clone() }
@@ -46,7 +46,7 @@ impl State {
             }
             (
                 Stage::Judging { answer },
-                Event::Judged { phase: judged, verdict, report, planned, written, withheld, joined, .. },
+                Event::Judged { phase: judged, verdict, report, planned, written, test_file, withheld, joined, .. },
             ) if *judged == phase => {
                 let acceptance = Acceptance {
                     tree: joined.as_ref().map_or(&attempt.tree, |joined| &joined.tree).clone(),
@@ -54,6 +54,7 @@ impl State {
                     report: report.clone(),
                     planning: planned.clone(),
                     written: *written,
+                    test_file: test_file.clone(),
                     withheld: withheld.clone(),
                     joined: joined.clone(),
                     at,
@@ -126,6 +127,9 @@ impl State {
         if let Some(report) = &acceptance.report {
             progress.accepted = Some(report.clone());
         }
+        if phase == Phase::Refactor {
+            progress.refactorings.push(Refactoring::of(&acceptance.verdict));
+        }
         match phase {
             Phase::Plan => {
                 if let Some(planning) = &acceptance.planning {
@@ -144,6 +148,12 @@ impl State {
                 let failing = u64::try_from(acceptance.verdict.targets.len()).unwrap_or(u64::MAX);
                 progress.written = progress.written.saturating_add(acceptance.written.unwrap_or(failing));
                 progress.withheld.clone_from(&acceptance.withheld);
+                // Where all tests are written at once, nobody named their file before.
+                if let (Some(current), Some(file)) = (&mut progress.current, &acceptance.test_file)
+                    && current.test_file.is_empty()
+                {
+                    current.test_file.clone_from(file);
+                }
                 Phase::Green
             }
             Phase::Green => {

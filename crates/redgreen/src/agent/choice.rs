@@ -23,8 +23,8 @@ pub const HUMAN: &str = "human";
 /// The name of the agent that talks to a model; `built-in:<model>` names the model too.
 pub const BUILT_IN: &str = "built-in";
 /// Worked with where nobody names a model and its provider's key is set.
-const USUAL_MODEL: &str = "claude-opus-4-5-20251101";
-const USUAL_KEY: &str = "ANTHROPIC_API_KEY";
+pub const USUAL_MODEL: &str = "claude-opus-4-5-20251101";
+pub const USUAL_KEY: &str = "ANTHROPIC_API_KEY";
 
 /// The names of all agents that every project has.
 pub fn known() -> Vec<String> {

@@ -29,7 +29,11 @@ struct Answer<'a> {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let understood = brief::read(&self.file, &desk.folder)?;
+        let understood = brief::read(
+            &self.file,
+            &desk.folder,
+            &desk.project().map_or_else(|_| desk.folder.clone(), |project| project.git.root),
+        )?;
         let option = if understood.brief.door == Door::Task { "--task" } else { "--spec" };
         let next = format!("redgreen run {option} {}", shell_word(&self.file.to_string_lossy()));
         let answer = Answer { version: 1, brief: &understood.brief, unused: &understood.unused };
@@ -39,7 +43,7 @@ impl Args {
 }
 
 fn words(understood: &Understood, next: &str) -> String {
-    let Understood { brief, unused, examples } = understood;
+    let Understood { brief, unused, examples, .. } = understood;
     let name = if brief.id.is_empty() { brief.door.as_str() } else { &brief.id };
     let lines = |items: Vec<String>| items.join("\n");
     let components = |component: &Component| {
@@ -57,6 +61,8 @@ fn words(understood: &Understood, next: &str) -> String {
         };
         format!("{:?}, session {:?}{from}", execution.method, execution.strategy).to_lowercase()
     });
+    let own = brief.phases.iter().flat_map(|orders| &orders.modification_points);
+    let points = brief.modification_points.iter().chain(own).map(|point| point.words.clone()).collect();
     let count = brief.test_count.map(|count| count.to_string());
     let iterations = brief.max_iterations.map(|count| count.to_string());
     let coverage = brief.expected_coverage.map(String::from);
@@ -66,11 +72,15 @@ fn words(understood: &Understood, next: &str) -> String {
         ("components", lines(brief.components.iter().map(components).collect())),
         ("tests", lines(brief.case_names())),
         ("test count", count.unwrap_or_default()),
-        ("criteria", lines(brief.acceptance_criteria.clone())),
+        ("criteria", lines(brief.acceptance_criteria.iter().map(ToString::to_string).collect())),
         ("order", lines(steps)),
         ("phases", lines(phases)),
         ("scope", lines(brief.implementation_scope.clone())),
         ("paths", lines(brief.focus_paths.clone())),
+        ("changes", lines(points)),
+        ("shared", lines(brief.shared_context.clone())),
+        ("reads", lines(brief.files.clone())),
+        ("look first", lines(brief.pre_analysis.clone())),
         ("has to run", lines(brief.convergence.clone())),
         ("coverage", coverage.unwrap_or_default()),
         ("iterations", iterations.unwrap_or_default()),

@@ -6,15 +6,23 @@ use anyhow::Result;
 
 use super::Desk;
 use super::run::{AgentArgs, LimitArgs, end};
+use crate::agent::choice::Choice;
 use crate::failure::Code;
 use crate::ops;
+use crate::ops::brief::Wish;
+use crate::ops::run::Limits;
+use crate::view;
 
 /// Go on with a run that stopped, was interrupted or killed; or take one over from another clone by its notes
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen resume\n  redgreen resume k3x9 --budget-usd 10")]
+#[command(after_help = "Examples:\n  redgreen resume\n  redgreen resume k3x9 --budget-usd 10\n  \
+                        redgreen resume --or-run \"add roman numerals\"")]
 pub(super) struct Args {
     /// The run: its id, or the beginning or end of it [default: the only one that is open]
     run: Option<String>,
+    /// What to build where there is nothing to resume: a new run begins with it
+    #[arg(long, value_name = "REQUEST", conflicts_with = "run")]
+    or_run: Option<String>,
     #[command(flatten)]
     agents: AgentArgs,
     /// Withhold these examples from here on; a run of another clone does not bring its own along
@@ -30,8 +38,25 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let project = desk.trusted_project()?;
-        let Self { run, agents, examples, no_input, limits } = self;
-        let request = ops::resume::Request { run, agents: agents.into(), examples, limits: limits.into() };
+        let Self { run, or_run, agents, examples, no_input, limits } = self;
+        let (agents, limits): (Choice, Limits) = (agents.into(), limits.into());
+        if let Some(request) = or_run.filter(|_| run.is_none())
+            && !ops::resume::is_there(&project)?
+        {
+            desk.printer.talk(&view::notice_line("there is no run and no handoff note to resume; a new run begins"));
+            let here = Some(desk.folder.clone());
+            let request = ops::run::Request {
+                wish: Wish::Request(request),
+                here,
+                agents,
+                examples,
+                limits,
+                ..Default::default()
+            };
+            let stopped = ops::run::run(&project, &request, &mut desk.watch())?;
+            return end(desk, &project, &stopped, no_input);
+        }
+        let request = ops::resume::Request { run, agents, examples, limits };
         let stopped = ops::resume::resume(&project, &request, &mut desk.watch())?;
         end(desk, &project, &stopped, no_input)
     }

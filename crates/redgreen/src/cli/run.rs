@@ -29,7 +29,8 @@ const PATCH_BYTES_MAX: usize = 1 << 20;
                         redgreen run --onto develop --json \"fix the leap year\"\n  \
                         redgreen run --spec spec.yaml\n  \
                         redgreen run --issue 87 --lld docs/lld.md --context src/auth\n  \
-                        redgreen run --task IMPL-1.json\n  \
+                        redgreen run --red red.yaml --spec spec.yaml\n  \
+                        redgreen run --task IMPL-1.json --artifacts .workflow/active/S1/.process\n  \
                         redgreen run --script kata.toml \"add roman numerals\"")]
 #[command(group = clap::ArgGroup::new("wish").args(["request", "spec", "task", "lld"]))]
 pub(super) struct Args {
@@ -42,6 +43,10 @@ pub(super) struct Args {
     /// A TDD task (JSON) of another tool's planner
     #[arg(long, value_name = "FILE")]
     task: Option<PathBuf>,
+    /// A RED artifact (YAML or JSON): its tests are put in place, and the code is written; with --spec, the specification
+    /// they are of
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["request", "task", "lld"])]
+    red: Option<PathBuf>,
     /// A design document of the project, shown to every agent
     #[arg(long, value_name = "FILE", requires = "issue")]
     lld: Option<PathBuf>,
@@ -63,6 +68,9 @@ pub(super) struct Args {
     /// The name of the branch to work on, below redgreen/ [default: redgreen/<words of the request>-<id>]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    /// A folder that gets the artifacts and the summary, too, such as .workflow/active/<session>/.process
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
     /// Do not ask at the end, even on a terminal
     #[arg(long)]
     no_input: bool,
@@ -126,6 +134,7 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let request = (!self.request.is_empty()).then(|| self.request.join(" "));
         let wish = match (request, self.spec, self.task, self.lld, self.issue) {
+            (None, spec, ..) if self.red.is_some() => Wish::Red { red: self.red.unwrap_or_default(), spec },
             (Some(request), ..) => Wish::Request(request),
             (_, Some(spec), ..) => Wish::Spec(spec),
             (_, _, Some(task), ..) => Wish::Task(task),
@@ -141,6 +150,7 @@ impl Args {
             examples: self.examples,
             onto: self.onto,
             branch: self.branch,
+            artifacts: self.artifacts,
             limits: self.limits.into(),
         };
         let ready = Ready::check(&project, &request, &mut desk.watch())?;

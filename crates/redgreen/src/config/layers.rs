@@ -108,7 +108,8 @@ fn of_properties(properties: &Properties) -> Result<Layer> {
             put(&mut table, "timeout", name, Value::Float(seconds));
         }
     }
-    Ok(Layer { origin: properties::FILE.to_owned(), of_project: true, table, unused: Vec::new() })
+    let unused = properties.others(&["test.command", "bash.timeout"]);
+    Ok(Layer { origin: properties::FILE.to_owned(), of_project: true, table, unused })
 }
 
 fn of_stage(name: &str, said: &str, read: fn(&mut Reader, &Node) -> Table) -> Result<Layer> {
@@ -122,24 +123,41 @@ fn of_stage(name: &str, said: &str, read: fn(&mut Reader, &Node) -> Table) -> Re
     let table = if reader.is_object(&root) { read(&mut reader, &root) } else { Table::new() };
     let unused = std::mem::take(&mut reader.unused);
     let table = reader.finish(Some(table)).map_err(wrong)?;
+    let said = Table::clone(&table).try_into::<File>();
+    if let Err(error) = said {
+        return Err(wrong(vec![Fault::whole(format!(" {}", error.message()))]).into());
+    }
     Ok(Layer { origin: name.to_owned(), of_project: true, table, unused })
 }
 
 fn red_stage(reader: &mut Reader, root: &Node) -> Table {
     let mut table = Table::new();
+    take(reader, root, &mut table, &[("test_framework", "red", "framework"), ("test_directory", "red", "directory")]);
+    if let Some(generation) = reader.object(root, "generation", Need::Optional) {
+        let keys = [
+            ("include_edge_cases", "red", "edge-cases"),
+            ("include_error_cases", "red", "error-cases"),
+            ("tests_per_component", "red", "per-component"),
+        ];
+        take(reader, generation, &mut table, &keys);
+        not_used(reader, generation, &keys.map(|(key, ..)| key));
+    }
     if let Some(execution) = reader.object(root, "execution", Need::Optional) {
         if let Some(seconds) = number(reader, execution, "timeout_seconds") {
             put(&mut table, "timeout", "red", Value::Float(seconds));
         }
-        not_used(reader, execution, &["timeout_seconds"]);
+        // Tests run one after another, and RED measures no coverage: what asks for that is as it should be.
+        let met = ["parallel", "collect_coverage"].into_iter().filter(|key| is_flag(execution, key, false));
+        not_used(reader, execution, &met.chain(["timeout_seconds"]).collect::<Vec<_>>());
     }
     if let Some(validation) = reader.object(root, "validation", Need::Optional) {
         if let Some(ratio) = number(reader, validation, "max_pass_ratio") {
             put(&mut table, "test", "max-pass-ratio", Value::Float(ratio));
         }
-        not_used(reader, validation, &["max_pass_ratio"]);
+        take(reader, validation, &mut table, &[("allow_some_passes", "red", "allow-passes")]);
+        not_used(reader, validation, &["max_pass_ratio", "allow_some_passes"]);
     }
-    not_used(reader, root, &["stage", "execution", "validation"]);
+    not_used(reader, root, &["stage", "execution", "validation", "generation", "test_framework", "test_directory"]);
     table
 }
 
@@ -153,10 +171,46 @@ fn green_stage(reader: &mut Reader, root: &Node) -> Table {
         if let Some(seconds) = number(reader, execution, "test_timeout_seconds") {
             put(&mut table, "timeout", "green", Value::Float(seconds));
         }
-        not_used(reader, execution, &["max_iterations", "test_timeout_seconds"]);
+        take(reader, execution, &mut table, &[("continue_on_partial_success", "green", "keep-partial")]);
+        not_used(reader, execution, &["max_iterations", "test_timeout_seconds", "continue_on_partial_success"]);
     }
-    not_used(reader, root, &["stage", "execution"]);
+    if let Some(implementation) = reader.object(root, "implementation", Need::Optional) {
+        let keys = [
+            ("style", "green", "style"),
+            ("include_docstrings", "green", "docstrings"),
+            ("include_type_hints", "green", "type-hints"),
+        ];
+        take(reader, implementation, &mut table, &keys);
+        not_used(reader, implementation, &keys.map(|(key, ..)| key));
+    }
+    if let Some(testing) = reader.object(root, "testing", Need::Optional) {
+        let keys = [
+            ("run_after_each_file", "green", "test-each-file"),
+            ("run_specific_test_first", "green", "test-one-first"),
+        ];
+        take(reader, testing, &mut table, &keys);
+        // The verdict always runs every test; a wish for fewer is not met.
+        let met = ["full_suite_on_completion"].into_iter().filter(|key| is_flag(testing, key, true));
+        not_used(reader, testing, &met.chain(keys.map(|(key, ..)| key)).collect::<Vec<_>>());
+    }
+    not_used(reader, root, &["stage", "execution", "implementation", "testing"]);
     table
+}
+
+/// Takes words and flags over as settings of ours; what they may be is checked where they are read.
+fn take(reader: &mut Reader, object: &Node, table: &mut Table, keys: &[(&str, &str, &str)]) {
+    for (key, section, name) in keys {
+        let Some(node) = object.get(key) else { continue };
+        match &node.value {
+            Yaml::Flag(flag) => put(table, section, name, Value::Boolean(*flag)),
+            Yaml::Text(text) | Yaml::Number(text) => put(table, section, name, Value::String(text.clone())),
+            Yaml::Null | Yaml::List(_) | Yaml::Object(_) => reader.fault(node, "expected true, false or a word"),
+        }
+    }
+}
+
+fn is_flag(object: &Node, key: &str, wanted: bool) -> bool {
+    object.get(key).is_some_and(|node| node.value == Yaml::Flag(wanted))
 }
 
 fn number(reader: &mut Reader, object: &Node, key: &str) -> Option<f64> {
@@ -226,14 +280,17 @@ mod tests {
         let project = folder.path().join("project");
         let user = folder.path().join("user");
         for (path, text) in [
-            ("project/tdd.properties", "bash.timeout=60\ntest.command=make check\n"),
+            ("project/tdd.properties", "bash.timeout=60\ntest.command=make check\ncolour=red\n"),
             (
                 "project/.agentforge/config/stages/red.yaml",
-                "stage: red\ntest_framework: pytest\nvalidation:\n  max_pass_ratio: 0.5\nexecution:\n  timeout_seconds: 300\n",
+                "stage: red\nmood: good\ntest_framework: pytest\nvalidation:\n  max_pass_ratio: 0.5\n  allow_some_passes: false\n\
+                 execution:\n  timeout_seconds: 300\n  parallel: true\n  collect_coverage: false\n",
             ),
             (
                 "project/.agentforge/config/stages/green.yaml",
-                "stage: green\nexecution:\n  max_iterations: 20\n  test_timeout_seconds: 90\n",
+                "stage: green\nexecution:\n  max_iterations: 20\n  test_timeout_seconds: 90\n  continue_on_partial_success: false\n\
+                 implementation:\n  style: minimal\n  include_docstrings: true\ntesting:\n  run_after_each_file: true\n  \
+                 full_suite_on_completion: false\n",
             ),
             ("user/config.toml", "backoff = 2.0\n[agent]\nname = \"mine\"\n"),
             ("project/redgreen.toml", "backoff = 0.5\n"),
@@ -251,7 +308,11 @@ mod tests {
         assert_eq!((file.agent.name.as_deref(), file.test.command.as_deref()), (Some("mine"), Some("make check")));
         let origin = |key: &str| settings(&layers).into_iter().find(|row| row.key == key).unwrap().origin;
         assert_eq!((origin("backoff"), origin("timeout.red")), (FILE.to_owned(), RED_STAGE.to_owned()));
-        assert_eq!(layers[1].unused, ["test_framework"]);
+        assert_eq!((file.red.framework.as_deref(), file.red.allow_passes), (Some("pytest"), Some(false)));
+        assert_eq!((file.green.docstrings, file.green.keep_partial), (Some(true), Some(false)));
+        assert_eq!(layers[0].unused, ["colour"]);
+        assert_eq!(layers[1].unused, ["execution.parallel", "mood"]);
+        assert_eq!(layers[2].unused, ["testing.full_suite_on_completion"]);
     }
 
     #[test]
@@ -259,6 +320,7 @@ mod tests {
         for (said, words) in [
             ("execution: 3", "red.yaml:1:12: $.execution: expected an object, found the number 3"),
             ("validation:\n  max_pass_ratio: lots", "red.yaml:2:19: $.validation.max_pass_ratio: expected a number"),
+            ("generation:\n  include_edge_cases: often", "red.yaml: invalid type"),
             ("a: [", "red.yaml:"),
         ] {
             let error = of_stage("red.yaml", said, red_stage).unwrap_err();

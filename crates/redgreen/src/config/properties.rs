@@ -13,6 +13,17 @@ impl Properties {
         Self(logical_lines(text).iter().map(|line| pair(line)).collect())
     }
 
+    /// Keys that are not `known`, each once, in the order of the file.
+    pub(super) fn others(&self, known: &[&str]) -> Vec<String> {
+        let mut others: Vec<String> = Vec::new();
+        for (key, _) in &self.0 {
+            if !known.contains(&key.as_str()) && !others.contains(key) {
+                others.push(key.clone());
+            }
+        }
+        others
+    }
+
     /// A key without a value is as good as none.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         let last = self.0.iter().rev().find(|(known, _)| known == key);

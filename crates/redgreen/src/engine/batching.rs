@@ -55,14 +55,25 @@ impl Engine<'_> {
         }
         if phase == Phase::Red && brief.batch().is_some() {
             let in_source = self.tests_in_source(tree, &tried.change)?;
-            let written = Written { before, after: &tried.shown, in_source };
-            let weighed = batch::weigh(brief, self.state.run.policy.pass_percent_max, written);
+            let tests = self.source_tests(tree, &tried.change)?;
+            let written = Written { before, after: &tried.shown, in_source, tests: &tests };
+            let mut weighed = batch::weigh(brief, &self.state.run.policy, written);
+            weighed.reasons.extend(batch::untouched(brief, phase, &self.changed_paths(tree)?));
             tried.verdict.notes.extend(weighed.warnings);
             if !weighed.reasons.is_empty() {
                 let notes = std::mem::take(&mut tried.verdict.notes);
                 // The tests are right as far as they go; they stay.
                 let standing = Some(redgreen_core::verdict::Standing { kept: 0, reached: 0 });
                 tried.verdict = Verdict { notes, standing, ..Verdict::refused(weighed.reasons) };
+            }
+        }
+        if phase == Phase::Green {
+            let untouched = batch::untouched(brief, phase, &self.changed_paths(tree)?);
+            if !untouched.is_empty() {
+                // The code is right as far as it goes; it stays.
+                let standing = tried.verdict.standing;
+                tried.verdict = Verdict { standing, ..Verdict::refused(untouched) };
+                return Ok(None);
             }
         }
         match brief.expected_coverage.filter(|_| phase == Phase::Green) {
@@ -130,6 +141,18 @@ impl Engine<'_> {
         Ok(Some(count))
     }
 
+    /// Everything the run has changed so far.
+    fn changed_paths(&self, tree: &str) -> Result<Vec<String>> {
+        let changed = self.project.git.diff(&self.state.run.base.tree, tree)?;
+        Ok(changed.into_iter().map(|changed| changed.path).collect())
+    }
+
+    /// The tests of the changed test files, as their source shows them.
+    fn source_tests(&self, tree: &str, change: &Change) -> Result<Vec<batch::SourceTest>> {
+        let files = self.test_files(tree, change)?;
+        Ok(files.iter().flat_map(|file| batch::tests_in(&file.path, &file.content)).collect())
+    }
+
     /// The files that RED wrote all tests to; nobody named them before. An agent can do without.
     pub(super) fn tests_at_once(&self) -> Vec<String> {
         let cycle = format!("cycle-{}", self.state.progress.cycle);
@@ -139,7 +162,7 @@ impl Engine<'_> {
         files.unwrap_or_default().into_iter().map(|file| file.path).collect()
     }
 
-    /// Keeps what a phase showed, as YAML and JSON; the last try's word stands. Says how many tests RED wrote.
+    /// Keeps what a phase showed, as YAML and JSON; the last try's word stands. Says how many tests RED wrote, and where.
     pub(super) fn keep_artifact(
         &self,
         phase: Phase,
@@ -147,11 +170,11 @@ impl Engine<'_> {
         before: &Report,
         tried: &Tried,
         covered: Option<String>,
-    ) -> Result<Option<u64>> {
+    ) -> Result<(Option<u64>, Option<String>)> {
         let run = &self.state.run;
         let folder = self.folder.artifacts().join(format!("cycle-{}", self.state.progress.cycle));
         let accepted = tried.verdict.decision == Decision::Accepted;
-        let mut count = None;
+        let (mut count, mut test_file) = (None, None);
         let (yaml, json) = match phase {
             Phase::Red => {
                 let files = self.test_files(tree, &tried.change)?;
@@ -160,9 +183,11 @@ impl Engine<'_> {
                     warnings.extend(tried.verdict.reasons.iter().map(|reason| reason.sentence.clone()));
                 }
                 let in_source = self.tests_in_source(tree, &tried.change)?;
-                let written = Written { before, after: &tried.shown, in_source };
+                let tests = self.source_tests(tree, &tried.change)?;
+                let written = Written { before, after: &tried.shown, in_source, tests: &tests };
                 let red = artifact::red(&run.brief, &run.id, files, written, &warnings);
                 count = Some(red.test_count);
+                test_file = red.test_files.first().map(|file| file.path.clone());
                 artifact::render(&red)
             }
             Phase::Green => {
@@ -171,7 +196,10 @@ impl Engine<'_> {
                 green.implementation_files = self.new_code(tree)?;
                 green.coverage = covered;
                 green.warnings = tried.verdict.warnings();
-                green.error = (!accepted).then(|| tried.verdict.sentences());
+                if !accepted {
+                    green.error = Some(artifact::green_error(green.iterations, run.policy.iterations_max));
+                    green.reasons = tried.verdict.reasons.iter().map(|reason| reason.sentence.clone()).collect();
+                }
                 green.all_tests_pass &= accepted || tried.verdict.lacks_coverage();
                 let red = fs::read(folder.join("red.json")).ok();
                 let red: Option<Red> = red.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -180,12 +208,12 @@ impl Engine<'_> {
                 green.test_files.extend(tried.unseen.paths.iter().map(ToString::to_string));
                 artifact::render(&green)
             }
-            Phase::Plan | Phase::Refactor | Phase::Complete => return Ok(None),
+            Phase::Plan | Phase::Refactor | Phase::Complete => return Ok((None, None)),
         };
         let name = phase.as_str().to_lowercase();
         write(&folder, &format!("{name}.yaml"), yaml.as_bytes())?;
         write(&folder, &format!("{name}.json"), json.as_bytes())?;
-        Ok(count)
+        Ok((count, test_file))
     }
 
     fn iteration(&self) -> u32 {

@@ -82,6 +82,7 @@ impl Engine<'_> {
                 report: None,
                 planned: Some(planned),
                 written: None,
+                test_file: None,
                 withheld: None,
                 joined: None,
                 took_ms: elapsed_ms(started),
@@ -128,7 +129,7 @@ impl Engine<'_> {
             tried.report.tests.extend(tried.unseen.passed.iter().cloned());
             tried.shown.tests.extend(tried.unseen.passed.iter().cloned());
         }
-        let written = self.keep_artifact(phase, &tree, &before, &tried, covered)?;
+        let (written, test_file) = self.keep_artifact(phase, &tree, &before, &tried, covered)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
             // The same tree was judged a moment ago.
@@ -145,7 +146,7 @@ impl Engine<'_> {
             u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX),
         )?);
         let took_ms = elapsed_ms(started);
-        Ok(Event::Judged { phase, verdict, report, planned: None, written, withheld, joined, took_ms })
+        Ok(Event::Judged { phase, verdict, report, planned: None, written, test_file, withheld, joined, took_ms })
     }
 
     /// Nothing is run: the human gets the test as RED left it, and the brief.
@@ -323,7 +324,17 @@ impl Engine<'_> {
 /// A verdict without a run of the tests.
 fn judged(phase: Phase, verdict: Verdict, report: Option<Kept>, started: Instant) -> Event {
     let took_ms = elapsed_ms(started);
-    Event::Judged { phase, verdict, report, planned: None, written: None, withheld: None, joined: None, took_ms }
+    Event::Judged {
+        phase,
+        verdict,
+        report,
+        planned: None,
+        written: None,
+        test_file: None,
+        withheld: None,
+        joined: None,
+        took_ms,
+    }
 }
 
 /// One line for a person: what was run, how it ended, how long it took.

@@ -9,17 +9,21 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::agent::{Assignment, Failure as AgentFailure, Turn};
+use redgreen_core::artifact::TestFile;
 use redgreen_core::event::{Event, Mark};
 use redgreen_core::names::{Label, Oid, RunFile, RunId, SalvageName, SessionId};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::report::Report;
+use redgreen_core::state::Situation;
 use redgreen_core::text::shell_word;
 use redgreen_core::{test_list, text};
 
 use super::{Engine, Project, Sight, batching, elapsed_ms};
 use crate::agent::{Agent, Orders, Taken, visible};
 use crate::failure::Failure;
+use crate::foreign;
 use crate::git::{RefEdit, Snapshot, Swap, Worktree, remove_folder};
+use crate::journal::RunFolder;
 use crate::private;
 use crate::process::kill_marked;
 use crate::room::editable;
@@ -121,7 +125,10 @@ impl Engine<'_> {
             stop: &self.project.stop,
             live: &mut |said| observe(Sight::Live(role, said)),
         };
-        let taken = agent.take_turn(&mut orders)?;
+        let taken = match given_tests(&self.folder, assignment)? {
+            Some(files) => put_in_place(&files, &worktree.path)?,
+            None => agent.take_turn(&mut orders)?,
+        };
         let took_ms = elapsed_ms(started);
         let who = agent.version().map(|version| Label::of(&format!("{} {version}", agent.name())));
         let mut notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();
@@ -190,8 +197,23 @@ impl Engine<'_> {
 
     pub(super) fn write_artifact(&mut self, file: &str, text: &str) -> Result<Event> {
         let folder = self.folder.artifacts();
+        let text = format!("{text}{}", self.tried_change()?);
         write(&folder, file, text.as_bytes())?;
         Ok(Event::Recorded { file: RunFile::parse(&format!("artifacts/{file}"))? })
+    }
+
+    /// What the refused turn of GREEN changed, for its log.
+    fn tried_change(&self) -> Result<String> {
+        let (Situation::Working { phase: Phase::Green, attempt, .. }
+        | Situation::Reverting { phase: Phase::Green, attempt, .. }) = &self.state.situation
+        else {
+            return Ok(String::new());
+        };
+        let Some((from, left)) = attempt.last_refused() else { return Ok(String::new()) };
+        let diff = self.project.git.diff_text(from, left, CHANGES_BYTES_MAX)?;
+        let diff = text::visible(&diff.text).trim_end().to_owned();
+        let diff = if diff.is_empty() { "Nothing was changed.".to_owned() } else { format!("```diff\n{diff}\n```") };
+        Ok(format!("\n## What was tried\n\n{diff}\n"))
     }
 
     /// One commit for the phase, whatever the agent committed itself. Its id follows from what the journal says, so
@@ -199,6 +221,7 @@ impl Engine<'_> {
     pub(super) fn commit(&mut self, tree: &Oid, message: &str, at: i64) -> Result<Event> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
+        let tree = &self.with_todo_ticked(tree)?;
         let commit = git.commit_tree(tree, &[&head.commit], message, at)?;
         let branch = self.branch_ref();
         let swap = git.edit_refs(&[RefEdit::Update { name: &branch, new: &commit, old: &head.commit }])?;
@@ -289,6 +312,36 @@ impl Engine<'_> {
         }
         write(&self.folder.transcripts(), &name, text::visible(transcript.get(..end).unwrap_or_default()).as_bytes())
     }
+}
+
+/// The tests that the run was begun with: they are the first turn of whoever writes tests.
+fn given_tests(folder: &RunFolder, assignment: &Assignment) -> Result<Option<Vec<TestFile>>> {
+    if assignment.role != Role::Test || assignment.turn > 0 {
+        return Ok(None);
+    }
+    let path = folder.given_tests();
+    match fs::read(&path) {
+        Ok(bytes) => {
+            let files = serde_json::from_slice(&bytes).with_context(|| format!("read {}", path.display()))?;
+            Ok(Some(files))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("read {}", path.display())),
+    }
+}
+
+fn put_in_place(files: &[TestFile], worktree: &Path) -> Result<Taken> {
+    for TestFile { path, content } in files {
+        foreign::write(worktree, path, content.as_bytes()).with_context(|| format!("write {path}"))?;
+    }
+    let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    Ok(Taken {
+        turn: Turn::Done { answer: String::new() },
+        cost: redgreen_core::agent::Cost { tokens: Some(0), microdollars: Some(0), ..Default::default() },
+        transcript: format!("The tests of the RED artifact were put in place: {}\n", names.join(", ")),
+        session: None,
+        notices: Vec::new(),
+    })
 }
 
 /// What an agent's commands are told. They build in a folder of their own: what they leave there is never used for a

@@ -220,6 +220,16 @@ impl RunFolder {
         self.path.join("script.toml")
     }
 
+    /// Where the user wants the artifacts, too.
+    pub fn artifacts_to(&self) -> PathBuf {
+        self.path.join("artifacts-to")
+    }
+
+    /// Tests that the run was begun with, written by somebody else's RED.
+    pub fn given_tests(&self) -> PathBuf {
+        self.path.join("given-tests.json")
+    }
+
     /// The examples that the run withholds from its agents, if it has any.
     pub fn examples(&self) -> PathBuf {
         self.path.join("examples.json")

@@ -5,10 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use redgreen_core::artifact::TestFile;
 use redgreen_core::brief::node::{Node, Syntax};
+use redgreen_core::brief::red_artifact::{self, Given};
 use redgreen_core::brief::spec::Read;
-use redgreen_core::brief::{Brief, Fault, design, spec, task};
-use redgreen_core::guard::{Refusal, TOKENS_MAX};
+use redgreen_core::brief::{Brief, Fault, design, files_to_read, spec, task};
+use redgreen_core::guard::{Refusal, TOKENS_MAX, TOKENS_PER_REQUEST};
 use redgreen_core::task::Task;
 use redgreen_core::text::shell_word;
 
@@ -26,7 +28,15 @@ pub enum Wish {
     Request(String),
     Spec(PathBuf),
     Task(PathBuf),
-    Design { issue: String, lld: PathBuf },
+    /// Tests of somebody else's RED, and the specification they are of.
+    Red {
+        red: PathBuf,
+        spec: Option<PathBuf>,
+    },
+    Design {
+        issue: String,
+        lld: PathBuf,
+    },
 }
 
 impl Default for Wish {
@@ -43,6 +53,8 @@ pub struct Understood {
     pub unused: Vec<String>,
     /// Calls and answers that the file withholds from agents.
     pub examples: Option<Vec<redgreen_core::experiment::examples::Example>>,
+    /// Tests that are there before any agent's turn.
+    pub tests: Vec<TestFile>,
 }
 
 /// Reads the wish. `here` is where relative paths are meant from.
@@ -50,8 +62,9 @@ pub fn understand(project: &Project, wish: &Wish, context: &[PathBuf], here: &Pa
     let root = &project.git.root;
     let mut understood = match wish {
         Wish::Request(request) => plain(self::request(request)?),
-        Wish::Spec(path) => file(&here.join(path), path, Some(Kind::Spec))?,
-        Wish::Task(path) => file(&here.join(path), path, Some(Kind::Task))?,
+        Wish::Spec(path) => file(&here.join(path), path, Some(Kind::Spec), root)?,
+        Wish::Task(path) => file(&here.join(path), path, Some(Kind::Task), root)?,
+        Wish::Red { red, spec } => given(root, here, red, spec.as_deref())?,
         Wish::Design { issue, lld } => {
             let issue = issue.trim();
             if issue.is_empty() || issue.contains(char::is_whitespace) {
@@ -74,20 +87,66 @@ pub fn understand(project: &Project, wish: &Wish, context: &[PathBuf], here: &Pa
             plain(design::brief(issue, document, Vec::new()))
         }
     };
-    let gathered = guard::gather(root, here, context);
+    // What was typed is meant from here; what a brief names, from the root.
+    let mut gathered = guard::gather(root, here, context);
+    let named: Vec<PathBuf> = understood.brief.files.iter().map(PathBuf::from).collect();
+    let read = guard::gather(root, root, &named);
+    let typed: Vec<String> = gathered.sent.iter().map(|sent| sent.document.path.clone()).collect();
+    gathered.sent.extend(read.sent.into_iter().filter(|sent| !typed.contains(&sent.document.path)));
+    gathered.refused.extend(read.refused);
     understood.brief.context = allowed(&gathered)?;
+    let explored: Vec<String> = understood.brief.context.iter().flat_map(explored).collect();
+    understood.brief.pre_analysis.extend(explored);
     let design = understood.brief.design.as_ref().map_or(0, |design| guard::tokens(&design.text));
-    within_limit(gathered.tokens().saturating_add(design), &gathered)?;
+    within_limit(gathered.tokens().saturating_add(design), &gathered, project.file.model.window)?;
     Ok(understood)
 }
 
+/// What a package of context says an exploration found.
+fn explored(document: &redgreen_core::brief::Document) -> Vec<String> {
+    let package = Node::parse(Syntax::Json, &document.text).ok().filter(|_| document.path.ends_with(".json"));
+    let results = package.as_ref().and_then(|package| package.get("exploration_results"));
+    results.map(task::exploration).unwrap_or_default()
+}
+
+/// Tests of a RED artifact. A file that is only named is read from the project.
+fn given(root: &Path, here: &Path, red: &Path, spec: Option<&Path>) -> Result<Understood> {
+    let name = red.display();
+    let unusable = || Failure::usage(format!("{name} cannot be used"));
+    let next = format!("correct it, then: redgreen run --red {}", shell_word(&red.to_string_lossy()));
+    let path = here.join(red);
+    let text = text(&path).map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
+    let Given { brief, mut files, unused } = red_artifact::parse(syntax_of(&path), &text)
+        .map_err(|faults| told(unusable(), &name.to_string(), &faults).next(next.clone()))?;
+    for file in files.iter_mut().filter(|file| file.content.is_empty()) {
+        let whole = root.join(&file.path);
+        file.content = self::text(&whole).map_err(|why| {
+            let fault = format!("{name}: test_files names {} without its content, and the project's: {why}", file.path);
+            unusable().evidence(fault).next(next.clone())
+        })?;
+    }
+    let mut understood = match spec {
+        None => plain(brief),
+        Some(spec) => file(&here.join(spec), spec, Some(Kind::Spec), root)?,
+    };
+    // What the artifact is of is the specification's; who asked for it, the artifact knows best.
+    understood.unused.extend(unused);
+    understood.tests = files;
+    Ok(understood)
+}
+
+fn syntax_of(path: &Path) -> Syntax {
+    let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+    if json { Syntax::Json } else { Syntax::Yaml }
+}
+
 /// Reads a specification or a task, whichever it is. `here` is where a relative path is meant from.
-pub fn read(path: &Path, here: &Path) -> Result<Understood> {
-    file(&here.join(path), path, None)
+pub fn read(path: &Path, here: &Path, root: &Path) -> Result<Understood> {
+    file(&here.join(path), path, None, root)
 }
 
 fn plain(brief: Brief) -> Understood {
-    Understood { brief, unused: Vec::new(), examples: None }
+    Understood { brief, unused: Vec::new(), examples: None, tests: Vec::new() }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,23 +165,22 @@ fn request(request: &str) -> Result<Brief> {
             .next("write it into a file of the project, then: redgreen run --issue <id> --lld <file>")
             .into());
     }
-    Ok(Brief::of(request))
+    Ok(Brief { files: files_to_read(request), ..Brief::of(request) })
 }
 
-fn file(path: &Path, typed: &Path, kind: Option<Kind>) -> Result<Understood> {
+fn file(path: &Path, typed: &Path, kind: Option<Kind>, root: &Path) -> Result<Understood> {
     let name = typed.display();
     let unusable = || Failure::usage(format!("{name} cannot be used"));
     let next = format!("correct it, then: redgreen brief {}", shell_word(&typed.to_string_lossy()));
     let text = text(path).map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
-    let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
-    let syntax = if json { Syntax::Json } else { Syntax::Yaml };
+    let syntax = syntax_of(path);
     let kind = kind.unwrap_or_else(|| match Node::parse(syntax, &text) {
         Ok(root) if root.get("meta").is_some() && root.get("spec_id").is_none() => Kind::Task,
         _ => Kind::Spec,
     });
     let read = match kind {
         Kind::Spec => spec::parse(syntax, &text),
-        Kind::Task => task::parse(&text),
+        Kind::Task => task::parse(&text, root.to_str().unwrap_or_default()),
     };
     let Read { brief, unused } =
         read.map_err(|faults| told(unusable(), &name.to_string(), &faults).next(next.clone()))?;
@@ -137,7 +195,7 @@ fn file(path: &Path, typed: &Path, kind: Option<Kind>) -> Result<Understood> {
             }
         },
     };
-    Ok(Understood { brief, unused, examples })
+    Ok(Understood { brief, unused, examples, tests: Vec::new() })
 }
 
 fn text(path: &Path) -> Result<String, String> {
@@ -183,14 +241,20 @@ fn allowed(gathered: &Gathered) -> Result<Vec<redgreen_core::brief::Document>> {
     Err(failure.next(next).into())
 }
 
-fn within_limit(tokens: u64, gathered: &Gathered) -> Result<()> {
+/// Nothing is sent that cannot be answered: the context fits into one request with room for the rest of it.
+fn within_limit(tokens: u64, gathered: &Gathered, window: Option<u64>) -> Result<()> {
     const SHOWN_MAX: usize = 5;
-    if tokens <= TOKENS_MAX {
+    let (most, whose) = match window {
+        _ if tokens > TOKENS_MAX => (TOKENS_MAX, "are sent"),
+        Some(window) => (window, "fit into the model, by model.window"),
+        None => (TOKENS_PER_REQUEST, "are sent in one request, unless model.window says that the model takes more"),
+    };
+    if tokens <= most {
         return Ok(());
     }
     let mut largest: Vec<_> = gathered.sent.iter().collect();
     largest.sort_by_key(|sent| std::cmp::Reverse(sent.tokens));
-    let failure = Failure::usage(format!("the context has {tokens} tokens; at most {TOKENS_MAX} are sent"));
+    let failure = Failure::usage(format!("the context has {tokens} tokens; at most {most} {whose}"));
     let failure = largest
         .iter()
         .take(SHOWN_MAX)

@@ -5,6 +5,7 @@ use serde::Serialize;
 use toml::Value;
 
 use super::init::TEMPLATE;
+use crate::agent::choice::{USUAL_KEY, USUAL_MODEL};
 use crate::config::layers::{self, Layer};
 use crate::engine::Project;
 
@@ -37,6 +38,11 @@ pub fn config(project: &Project) -> Result<Config> {
         .flat_map(|layer| layer.unused.iter().map(|key| Unused { key: key.clone(), origin: layer.origin.clone() }));
     let unused = unused.collect();
     let mut all = vec![layer("default", &defaults())];
+    // The model that works where nobody names one, and its key is set.
+    if !names_agent(project) {
+        let origin = format!("default, where {USUAL_KEY} is set");
+        all.push(layer(&origin, &format!("agent.model = {USUAL_MODEL:?}\n")));
+    }
     all.extend(files);
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| Value::String(path.display().to_string()));
     for (name, key, value) in [
@@ -54,6 +60,12 @@ pub fn config(project: &Project) -> Result<Config> {
         .map(|layers::Setting { key, value, origin }| Setting { key, value, origin })
         .collect();
     Ok(Config { version: 1, settings, unused })
+}
+
+/// Whether somebody chose who works: then no usual model does.
+fn names_agent(project: &Project) -> bool {
+    let agent = &project.file.agent;
+    agent.name.is_some() || agent.script.is_some() || project.environment.script.is_some() || project.environment.mock
 }
 
 /// The template says every default.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use redgreen_core::guard::TOKENS_MAX;
+use redgreen_core::guard::{TOKENS_MAX, TOKENS_PER_REQUEST};
 use serde::Serialize;
 
 use super::team;
@@ -45,7 +45,7 @@ pub struct Refused {
 impl Context {
     /// Whether a run with these paths would start.
     pub fn is_fine(&self) -> bool {
-        self.refused.is_empty() && self.tokens <= TOKENS_MAX
+        self.refused.is_empty() && self.tokens <= self.tokens_max
     }
 }
 
@@ -63,7 +63,7 @@ pub fn context(project: &Project, agents: &Choice, here: &Path, paths: &[PathBuf
         refused: refused.collect(),
         bytes: gathered.sent.iter().map(|sent| sent.bytes).sum(),
         tokens: gathered.tokens(),
-        tokens_max: TOKENS_MAX,
+        tokens_max: project.file.model.window.unwrap_or(TOKENS_PER_REQUEST).min(TOKENS_MAX),
         files: files.collect(),
         to: recipient(project, agents),
     })

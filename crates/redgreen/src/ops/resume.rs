@@ -30,6 +30,14 @@ pub struct Request {
     pub limits: Limits,
 }
 
+/// Whether there is anything to go on with: a run here, one of another clone, or a plain note.
+pub fn is_there(project: &Project) -> Result<bool> {
+    notes::check(project)?;
+    Ok(!project.store.open()?.is_empty()
+        || find_elsewhere(project, None)?.is_some()
+        || plain::at_head(project).map_or(true, |found| found.is_some()))
+}
+
 pub fn resume(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
     notes::check(project)?;
     let local = pick(project, request.run.as_deref());

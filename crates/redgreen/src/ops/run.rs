@@ -5,30 +5,40 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use redgreen_core::brief::{Brief, Door, ExecutionMethod};
+use redgreen_core::artifact::TestFile;
+use redgreen_core::brief::instructions::markers;
+use redgreen_core::brief::{Brief, Door, ExecutionMethod, Instructions, TestCase};
 use redgreen_core::event::{Event, Mark, Run};
 use redgreen_core::experiment::examples::Example;
+use redgreen_core::handoff::{Handoff, RunFacts, TestResult};
+use redgreen_core::mock;
 use redgreen_core::names::{Branch, Label, Oid, RUN_BRANCH_PREFIX, RunBranch};
+use redgreen_core::phase::Phase;
 use redgreen_core::policy::Policy;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::summary;
 
 use super::brief::{Understood, Wish, understand};
-use super::{Stopped, examples, kill_at, notes, report, state_of, team};
-use crate::agent::Team;
-use crate::agent::choice::Choice;
+use super::{Stopped, examples, kill_at, notes, report, state_of, team, trust};
+use crate::agent::choice::{Choice, SCRIPTED};
 use crate::agent::external::presence;
+use crate::agent::script::Script;
+use crate::agent::{Agent, Team};
 use crate::config::File;
-use crate::engine::{Engine, Observer, Project, Sight, now};
+use crate::config::layers::layers;
+use crate::engine::{Engine, Observer, Project, Sight, keep_export, now};
 use crate::failure::Failure;
 use crate::git::Head;
+use crate::guard;
 use crate::journal::{Journal, KillAt, RunFolder};
 use crate::process::Interrupted;
-use crate::runner;
+use crate::runner::{self, Suite};
 use crate::trial;
 use crate::view;
 
 const NOTHING_MADE: &str = "nothing was made: no branch, no worktree, no run";
+/// Of a runner's own words, where it could not work.
+const WORDS_LINES_MAX: usize = 6;
 
 /// What the user asked for on the command line.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +55,8 @@ pub struct Request {
     pub onto: Option<String>,
     /// The branch to work on; made up, if not named.
     pub branch: Option<String>,
+    /// A folder that gets the artifacts, too.
+    pub artifacts: Option<PathBuf>,
     pub limits: Limits,
 }
 
@@ -73,6 +85,8 @@ pub struct Ready<'a> {
     base: Oid,
     target: Branch,
     withheld: Option<Vec<Example>>,
+    /// Tests of somebody else's RED.
+    tests: Vec<TestFile>,
     kill_at: Option<KillAt>,
 }
 
@@ -84,12 +98,20 @@ pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Resul
 impl<'a> Ready<'a> {
     pub fn check(project: &'a Project, request: &'a Request, observe: Observer<'_>) -> Result<Self> {
         let here = request.here.as_deref().unwrap_or(&project.git.root);
-        let Understood { mut brief, examples, .. } = understand(project, &request.wish, &request.context, here)?;
+        let Understood { mut brief, unused, examples, tests } =
+            understand(project, &request.wish, &request.context, here)?;
         recall(project, &mut brief)?;
+        brief.instructions = instructions(project);
+        not_used(project, &unused)?.iter().for_each(|remark| observe(Sight::Remark(remark)));
         let policy =
             request.limits.over(of_brief(project.file.policy(&project.environment)?, &brief, &project.file))?;
         let kill_at = kill_at(project)?;
-        let (team, choice, remark) = team(project, &for_method(project, &brief, &request.agents)?, None)?;
+        let suite = runner::suite(&project.git.root, &project.file.test)?;
+        other_framework(project, &suite).iter().for_each(|remark| observe(Sight::Remark(remark)));
+        let (team, choice, remark) = match mocked(project, &brief, &request.agents, &suite)? {
+            Some((team, choice)) => (team, choice, Some(MOCKED.to_owned())),
+            None => team(project, &for_method(project, &brief, &request.agents)?, None)?,
+        };
         remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
         if let Some(model) = policy.budget.microdollars.and_then(|_| team.unpriced()) {
             return Err(unknown_price(model).into());
@@ -98,13 +120,12 @@ impl<'a> Ready<'a> {
         let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
         project.git.check_version()?;
         project.git.identity()?;
-        runner::suite(&project.git.root, &project.file.test)?;
         notes::check(project)?;
         project.clear_stale(None);
         if let Some(branch) = &request.branch {
             check_branch(project, branch)?;
         }
-        Ok(Self { project, request, brief, policy, team, choice, base, target, withheld, kill_at })
+        Ok(Self { project, request, brief, policy, team, choice, base, target, withheld, tests, kill_at })
     }
 
     /// Who works, and so who gets what is sent.
@@ -119,6 +140,14 @@ impl<'a> Ready<'a> {
         let started = self.first_event(&folder).and_then(|first| {
             keep_agents(&folder, &self.team, &self.choice)?;
             keep_examples(&folder, self.withheld.as_deref())?;
+            if !self.tests.is_empty() && !self.tests_are_there()? {
+                let tests = serde_json::to_string(&self.tests).context("write tests as JSON")?;
+                keep(&folder, &folder.given_tests(), &tests)?;
+            }
+            if let Some(place) = &self.request.artifacts {
+                let here = self.request.here.as_deref().unwrap_or(&project.git.root);
+                keep_export(&folder, &here.join(place))?;
+            }
             let (journal, _) = Journal::open(&folder, self.kill_at)?;
             let engine = Engine::begin(project, folder.clone(), journal, &first, Some(self.team), observe)?;
             Ok(engine.with_baseline(baseline))
@@ -158,7 +187,8 @@ impl<'a> Ready<'a> {
             let failure = no_baseline(&report, self.policy.red_timeout_ms);
             return Err(match self.brief.door {
                 Door::Task => {
-                    let block = summary::not_begun(&failure.what);
+                    let ran = format!("{} ({})", report.command, report.exit);
+                    let block = summary::not_begun(&failure.what, &ran, &report.own_words(WORDS_LINES_MAX));
                     block.lines().fold(failure, Failure::evidence)
                 }
                 Door::Request | Door::Spec | Door::Design => failure,
@@ -187,8 +217,95 @@ impl<'a> Ready<'a> {
             agent: Label::of(&self.team.name()),
             linters: project.file.linters(&project.git.root, &project.environment),
         };
-        Ok(Event::Started { run: Box::new(run) })
+        if self.tests.is_empty() || !self.tests_are_there()? {
+            return Ok(Event::Started { run: Box::new(run) });
+        }
+        // Somebody's RED is committed: what is missing is GREEN.
+        let head = run.base.clone();
+        Ok(Event::Adopted { handoff: Box::new(after_red(&run, &self.tests)), head, run: Box::new(run) })
     }
+
+    /// Whether the commit that the run starts from holds the given tests.
+    fn tests_are_there(&self) -> Result<bool> {
+        for TestFile { path, content } in &self.tests {
+            let there = self.project.git.read_file(&self.base, path)?;
+            if there.as_deref() != Some(content.as_bytes()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The note that a RED of ours would have left.
+fn after_red(run: &Run, tests: &[TestFile]) -> Handoff {
+    let file = tests.first().map(|file| file.path.clone()).unwrap_or_default();
+    let current = run.brief.batch().map(|case| TestCase { test_file: file, ..case });
+    let facts = RunFacts {
+        id: run.id.clone(),
+        request: run.brief.request.clone(),
+        base: run.base.commit.clone(),
+        target: run.target.clone(),
+        branch: run.branch.clone(),
+        agent: run.agent.clone(),
+        brief: Some(Box::new(run.brief.without_texts())),
+    };
+    let mut handoff = Handoff::begun(facts, Phase::Red);
+    handoff.current_test = current;
+    handoff.pending_tests = run.brief.case_names();
+    handoff.test_result = Some(TestResult::Fail);
+    handoff
+}
+
+const MOCKED: &str = "AGENTOS_MOCK_LLM=1: the built-in script works in every phase; no model is asked";
+
+/// The built-in script, where the environment asks for it; a script of the user's own is played all the same.
+fn mocked(project: &Project, brief: &Brief, flags: &Choice, suite: &Suite) -> Result<Option<(Team, Choice)>> {
+    if !project.environment.mock || flags.script.is_some() {
+        return Ok(None);
+    }
+    if !suite.frameworks().any(|framework| framework.name == "pytest") {
+        return Err(Failure::usage("AGENTOS_MOCK_LLM=1 plays a feature in Python, for pytest")
+            .evidence(format!("the tests here are run by {}", suite.describe()))
+            .next("redgreen run --script FILE …, or unset AGENTOS_MOCK_LLM")
+            .into());
+    }
+    trust::check(&project.git.root, &project.environment)?;
+    let script = Script::parse("AGENTOS_MOCK_LLM", &mock::script(brief))?;
+    // The run keeps the text of its script, and plays that when it is resumed.
+    let choice = Choice { agent: Some(SCRIPTED.to_owned()), ..Choice::default() };
+    Ok(Some((Team::new(Agent::Scripted(script)), choice)))
+}
+
+/// What the settings ask of whoever writes tests and code.
+fn instructions(project: &Project) -> Instructions {
+    const CONFIGURATIONS: [&str; 5] = ["pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"];
+    let root = &project.git.root;
+    let texts = CONFIGURATIONS.iter().filter_map(|name| guard::read(root, Path::new(name)).ok());
+    let markers: Vec<String> = texts.flat_map(|document| markers(&document.text)).collect();
+    Instructions::of(&project.file.red, &project.file.green, &markers)
+}
+
+/// What files say that nobody uses, told before anything starts.
+fn not_used(project: &Project, of_brief: &[String]) -> Result<Vec<String>> {
+    let mut remarks = Vec::new();
+    if !of_brief.is_empty() {
+        let keys: Vec<&str> = of_brief.iter().map(|path| path.trim_start_matches("$.")).collect();
+        remarks.push(format!("not used of the file: {}", keys.join(", ")));
+    }
+    for layer in layers(&project.git.root, &project.environment)? {
+        if !layer.unused.is_empty() {
+            remarks.push(format!("not used of {}: {}", layer.origin, layer.unused.join(", ")));
+        }
+    }
+    Ok(remarks)
+}
+
+/// Whether the settings name another framework than the one the tests are run by.
+fn other_framework(project: &Project, suite: &Suite) -> Option<String> {
+    let wanted = project.file.red.framework.as_deref()?;
+    let found = suite.frameworks().any(|framework| framework.name.eq_ignore_ascii_case(wanted));
+    (!found).then(|| format!("the settings ask for tests for {wanted}; the tests here are run by {}", suite.describe()))
 }
 
 /// A limit that cannot be kept to is no limit.
@@ -201,7 +318,6 @@ fn unknown_price(model: &str) -> Failure {
 
 /// Why no run can start from what the tests show.
 fn no_baseline(report: &Report, limit_ms: u64) -> Failure {
-    const WORDS_LINES_MAX: usize = 6;
     let what = match report.outcome {
         Outcome::TimedOut => format!("the tests were not done after {} s, the limit timeout.red", limit_ms / 1000),
         Outcome::UsageError => "the test runner refused to start".to_owned(),

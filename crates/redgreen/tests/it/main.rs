@@ -13,6 +13,7 @@ mod kata;
 mod leaks;
 mod model;
 mod proof;
+mod requirements;
 mod room;
 mod runner;
 mod sandbox;

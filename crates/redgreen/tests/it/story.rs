@@ -16,6 +16,7 @@ mod disk;
 mod doctor;
 mod doors;
 mod everyday;
+mod example_projects;
 mod examples;
 mod fingerprint;
 mod frameworks;

@@ -51,6 +51,8 @@ fn report(words: &str) -> Report {
             exit = Some(Exit::TimedOut);
         } else if word == "unstarted" {
             exit = Some(Exit::NotStarted);
+        } else if word == "stopped" {
+            report.flag(Flag::RunnerStopped);
         } else if word == "usage" {
             report.decided = Some(Outcome::UsageError);
             report.output_tail = "no such option: -q\n".to_owned();
@@ -87,7 +89,7 @@ fn test(word: &str) -> Test {
     let id = if name.contains("::") || go { name.to_owned() } else { format!("tests/test_a.py::{name}") };
     let home = id.split_once("::").map_or("", |(home, _)| home);
     let file = (home.ends_with(".py") || home.ends_with(".rb")).then(|| home.to_owned());
-    Test { id, status, file, line: None, message: None, exception, duration_ms: None }
+    Test { file, exception, ..Test::new(id, status) }
 }
 
 fn change(words: &str) -> Change {
@@ -497,6 +499,8 @@ fn what_is_not_honest_work_is_refused() {
 /// What no report shows: the controls, the examples, the brief and the agent's word find it.
 const CONTROLS: &[Code] = &[
     Code::RedWrongCount,
+    Code::RedCaseMissing,
+    Code::TaskPoint,
     Code::GreenCoverage,
     Code::TaskCriteria,
     Code::RedUnrelatedSymbol,
@@ -525,6 +529,25 @@ fn the_rows_reach_every_code_a_judge_can_give() {
             || meaning.code == Code::RefactorGivenUp
             || CONTROLS.contains(&meaning.code);
         assert_eq!(!elsewhere, told.contains(&meaning.name), "{}", meaning.name);
+    }
+}
+
+#[test]
+fn a_runner_that_stopped_is_never_a_red_and_whoever_broke_it_tries_again() {
+    for (phase, changed, after, expected) in [
+        (Red, NEW_PY, "+a -tests/test_n.py::n exit=3 cut stopped", "undecided runner.broken"),
+        (Red, NEW_PY, "+a -tests/test_n.py::n exit=2 stopped", "undecided runner.broken"),
+        (Green, "impl~calc.py", "%a exit=3 cut stopped", "refused green.report_incomplete"),
+        (Red, NEW_PY, "usage", "undecided runner.broken"),
+        (Red, "test+tests/conftest.py", "usage", "refused red.does_not_load"),
+        (Red, "config~pytest.ini", "usage", "refused red.does_not_load"),
+        (Green, "config~pytest.ini", "usage", "undecided runner.broken"),
+    ] {
+        let words = told(&ruled(phase, changed, "+a", after));
+        assert!(
+            words.starts_with(expected) || phase == Green && words.starts_with("refused"),
+            "{changed} {after}: {words}"
+        );
     }
 }
 

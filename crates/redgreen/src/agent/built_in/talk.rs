@@ -15,6 +15,7 @@ use super::ledger::Ledger;
 use super::minutes::Minutes;
 use super::tools::Workbench;
 use crate::agent::{Orders, Taken};
+use crate::guard;
 use crate::process::Interrupted;
 
 /// Answers in a row that were cut off; then the model cannot be helped.
@@ -96,10 +97,14 @@ impl<'a, 'o> Talk<'a, 'o> {
             if let Some(turn) = self.out_of_bounds(&request) {
                 return Ok(turn);
             }
-            if prompt::tokens(&request) > self.settings.window {
+            if self.is_too_long(&request) {
                 match self.anew()? {
                     Some(opening) => request = opening,
                     None => return Ok(too_long()),
+                }
+                // A conversation that is too long before anybody answered is not sent at all.
+                if self.is_too_long(&request) {
+                    return Ok(does_not_fit(counted(&request), self.settings.window));
                 }
             }
             let next = match self.put(&request)? {
@@ -156,6 +161,11 @@ impl<'a, 'o> Talk<'a, 'o> {
         let changes = (self.orders.changes)()?;
         let earlier = Earlier { changes, tests: self.bench.tests.clone() };
         self.opening(Some(earlier)).map(Some)
+    }
+
+    /// Whether the request is larger than the window. The guess is on the high side, so what seems too long is counted.
+    fn is_too_long(&self, request: &Request) -> bool {
+        prompt::tokens(request) > self.settings.window && counted(request) > self.settings.window
     }
 
     /// Every limit, before the request that would cross it.
@@ -369,6 +379,29 @@ fn failed(fault: &Fault, model: &str) -> Turn {
         FaultKind::BadRequest | FaultKind::TooLong => (Failure::Unusable, fault.message.clone()),
     };
     Turn::Failed { failure, message }
+}
+
+/// Tokens of a request as its service may count them.
+fn counted(request: &Request) -> u64 {
+    let json = |value: serde_json::Result<String>| guard::tokens(&value.unwrap_or_default());
+    let texts = request.messages.iter().flat_map(|message| match message {
+        Message::User(blocks) | Message::Assistant(blocks) => blocks,
+    });
+    let texts = texts.map(|block| match block {
+        Block::Text { text } | Block::ToolResult { text, .. } => guard::tokens(text),
+        Block::ToolUse { .. } | Block::Opaque { .. } => json(serde_json::to_string(block)),
+    });
+    texts
+        .fold(guard::tokens(&request.system), u64::saturating_add)
+        .saturating_add(json(serde_json::to_string(&request.tools)))
+}
+
+fn does_not_fit(tokens: u64, window: u64) -> Turn {
+    let message = format!(
+        "the request and its context take about {tokens} tokens, and model.window is {window}: nothing was sent; leave files \
+         away (redgreen context shows their sizes), or set model.window for a model that takes more"
+    );
+    Turn::Failed { failure: Failure::Unusable, message }
 }
 
 fn too_long() -> Turn {

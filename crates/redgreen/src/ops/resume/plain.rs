@@ -4,7 +4,7 @@
 use anyhow::Result;
 use redgreen_core::brief::Brief;
 use redgreen_core::event::{Event, Mark, Run};
-use redgreen_core::handoff::{Handoff, RunFacts, VERSION};
+use redgreen_core::handoff::{Handoff, RunFacts};
 use redgreen_core::names::{Label, Oid, RUN_BRANCH_PREFIX};
 use redgreen_core::note::{Note, Plain};
 use redgreen_core::phase::Phase;
@@ -106,37 +106,26 @@ pub(in crate::ops) fn run_at(project: &Project, commit: &str) -> Result<Option<R
 
 /// The note as this program writes it.
 fn whole(plain: &Plain, run: &Run) -> Handoff {
+    let facts = RunFacts {
+        id: run.id.clone(),
+        request: run.brief.request.clone(),
+        base: run.base.commit.clone(),
+        target: run.target.clone(),
+        branch: run.branch.clone(),
+        agent: run.agent.clone(),
+        brief: None,
+    };
     Handoff {
-        version: VERSION,
-        phase: plain.phase,
         next_phase: plain.next(),
         cycle_number: plain.cycle_number,
         current_test: plain.current(),
         completed_tests: plain.completed_tests.clone(),
         pending_tests: plain.pending_tests.clone(),
-        removed_tests: Vec::new(),
-        tests_written: 0,
         test_result: plain.test_result,
         error: plain.error.clone(),
         error_details: plain.error_details.clone(),
         retry_count: plain.retry_count,
-        run: RunFacts {
-            id: run.id.clone(),
-            request: run.brief.request.clone(),
-            base: run.base.commit.clone(),
-            target: run.target.clone(),
-            branch: run.branch.clone(),
-            agent: run.agent.clone(),
-            brief: None,
-        },
-        verdict: None,
-        tests: None,
-        targets: Vec::new(),
-        withheld_tests: 0,
-        iterations: 0,
-        sessions: std::collections::BTreeMap::new(),
-        agents: std::collections::BTreeMap::new(),
-        spent: None,
+        ..Handoff::begun(facts, plain.phase)
     }
 }
 

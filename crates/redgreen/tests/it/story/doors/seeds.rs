@@ -5,8 +5,10 @@
 
 mod arbiter;
 mod orchestrator;
+mod plan_rows;
 mod stage_5;
 mod stage_6;
+mod stages;
 mod task;
 
 use std::sync::OnceLock;

@@ -3,6 +3,9 @@
 use std::fs;
 
 use super::{RUN_SPEC, RUN_TASK, SPEC, SPEC_SCRIPT, TASK, TASK_SCRIPT, artifact, json};
+use crate::server::{Server, Turn as ModelTurn, Wire};
+use crate::story::Story;
+use crate::story::built_in::served;
 use crate::story::doors::{RUN_DESIGN, design, story, turned_down};
 
 #[test]
@@ -101,17 +104,103 @@ fn verify_size_limits() {
     turned_down(&story, &format!("{RUN_DESIGN} large_file.py"), "a file of more than 100 KB");
 }
 
-/// Exit codes of pytest and where they lead: 0 is refused, 1 is red, 4 and 5 go back. What the runner itself does wrong is
-/// a human's: `recovery::a_runner_that_breaks_is_undecided_and_a_resume_asks_it_again`.
+/// Exit codes of pytest and where they lead: 0 is refused, 1 is red, 4 and 5 go back, 2 and 3 are a human's.
 #[test]
 fn exit_code_routing() {
     let turn = |path: &str, text: &str| format!("\n[[red]]\ndo = [{{ write = {path:?}, text = {text:?} }}]\n");
     let none = turn("tests/test_none.py", "# no test\n");
-    let passes = turn("tests/test_a.py", "def test_a():\n    assert True\n");
+    let passes = turn("tests/test_a.py", "def test_a():\n    # TC001 TC002 TC003\n    assert True\n");
+    let usage = turn("tests/conftest.py", "import pytest\n\nraise pytest.UsageError('no such option')\n");
     let (_, real) = SPEC_SCRIPT.split_once("[[red]]").unwrap();
-    let story = story("spec.yaml", SPEC, &format!("version = 1\n{none}{passes}\n[[red]]{real}"));
+    let mended = real.replacen("do = [", "do = [{ write = \"tests/conftest.py\", text = \"\" }, ", 1);
+    let story = story("spec.yaml", SPEC, &format!("version = 1\n{none}{passes}{usage}\n[[red]]{mended}"));
     let said = story.redgreen(RUN_SPEC).exits(3);
-    for code in ["[red.no_tests]", "[red.passes]", "[red.missing_symbol]"] {
+    for code in ["[red.no_tests]", "[red.passes]", "no such option [red.does_not_load]", "[red.missing_symbol]"] {
         assert!(said.stderr.contains(code), "{code}: {}", said.stderr);
     }
+}
+
+#[test]
+fn exit_codes_2_and_3_escalate_to_a_human_and_are_never_a_red() {
+    let test = "from shop.till import Till\n\n\ndef test_tc001_tc002_tc003():\n    assert Till().total() == 0\n";
+    let interrupted = "def test_a():\n    raise KeyboardInterrupt\n";
+    let internal = "def pytest_sessionfinish(session, exitstatus):\n    raise RuntimeError('the plugin broke')\n";
+    for (code, files) in [
+        (2, [("tests/test_a.py", interrupted), ("tests/test_b.py", test)]),
+        (3, [("tests/conftest.py", internal), ("tests/test_b.py", test)]),
+    ] {
+        let writes: Vec<String> =
+            files.iter().map(|(path, text)| format!("{{ write = {path:?}, text = {text:?} }}")).collect();
+        let script = format!("version = 1\n\n[[red]]\ndo = [{}]\n", writes.join(", "));
+        let story = story("spec.yaml", SPEC, &script);
+        let said =
+            story.redgreen(RUN_SPEC).exits(3).says("[runner.broken]").says("undecided in RED; a human has to look");
+        assert!(
+            said.stderr.contains(&format!("(exit {code})")) && !said.stderr.contains("RED       accepted"),
+            "{}",
+            said.stderr
+        );
+    }
+}
+
+#[test]
+fn a_path_with_dots_that_stays_inside_says_so() {
+    let story = design();
+    turned_down(&story, &format!("{RUN_DESIGN} src/../src/util.py"), "src/../src/util.py: its path contains `..`");
+}
+
+#[test]
+fn the_mock_runs_every_door_without_a_script_a_key_or_a_network() {
+    let mocked = |file: Option<(&str, &str)>| {
+        let story = Story::new()
+            .env("AGENTOS_MOCK_LLM", "1")
+            .env("ANTHROPIC_API_KEY", "sk-not-used")
+            .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+        story.file("docs/lld.md", "# A calculator\n\nIt adds.\n");
+        story.commit("a design");
+        if let Some((name, text)) = file {
+            story.script(name, text);
+        }
+        story
+    };
+    for (file, line) in [
+        (None, "run add roman numerals"),
+        (None, "run --issue 87 --lld docs/lld.md"),
+        (Some(("spec.yaml", SPEC)), "run --spec @spec.yaml"),
+        (Some(("task.json", TASK)), "run --task @task.json --no-withhold"),
+    ] {
+        let story = mocked(file);
+        story.redgreen(line).exits(3).says("the built-in script works in every phase; no model is asked");
+        story.redgreen("approve").exits(0);
+        assert!(story.root.join("mock_feature.py").is_file(), "{line}");
+    }
+}
+
+#[test]
+fn a_context_that_does_not_fit_is_refused_before_anything_is_sent() {
+    let large = |story: &Story, files: usize| {
+        for number in 0..files {
+            story.file(&format!("many/{number}.txt"), &"1 2 3 4 5 6 7 8 9 0 ".repeat(4_500));
+        }
+        story.commit("large files");
+    };
+    // By the document's own limit, whoever works.
+    let story = design();
+    large(&story, 4);
+    turned_down(&story, &format!("{RUN_DESIGN} many"), "tokens; at most 130000 are sent in one request");
+    // By the model's window, where the settings say it.
+    story.file("redgreen.toml", "backoff = 0.0\n[model]\nwindow = 50000\n");
+    story.commit("a small model");
+    turned_down(
+        &story,
+        &format!("{RUN_DESIGN} many/0.txt many/1.txt"),
+        "tokens; at most 50000 fit into the model, by model.window",
+    );
+    // What is read later does not go out either.
+    let server = Server::start(vec![ModelTurn::say("hello")]);
+    let story = served(Story::new(), &server, Wire::Anthropic);
+    story.file("AGENTS.md", &"word ".repeat(3_000)).file("redgreen.toml", "backoff = 0.0\n[model]\nwindow = 1000\n");
+    story.commit("a tiny window");
+    story.redgreen("run add").exits(4).says("and model.window is 1000: nothing was sent");
+    assert_eq!(server.requests().len(), 0);
 }

@@ -24,7 +24,7 @@ fn test_generates_test_files_from_spec() {
     let red = json(&told.story, "cycle-1/red.json");
     assert_eq!((red["spec_id"].as_str(), red["test_count"].as_u64()), (Some("SPEC-20260102-0001"), Some(3)), "{red}");
     assert_eq!(red["components"][0]["interface"]["methods"][1]["signature"], "total() -> int");
-    assert_eq!(red["acceptance_criteria"][0], "a shop can add up prices");
+    assert_eq!(red["acceptance_criteria"][0]["criterion"], "a shop can add up prices");
 }
 
 #[test]
@@ -52,15 +52,15 @@ fn test_runs_pytest_on_generated_tests() {
 #[test]
 fn test_reports_failing_tests() {
     let red = json(&spec_run().story, "cycle-1/red.json");
-    assert_eq!(names(&red["failing_tests"]), ["tests/test_receipt.py", "tests/test_till.py"], "neither loads: {red}");
+    assert_eq!(names(&red["failing_tests"]).len(), 3, "neither file loads, and each test has a name: {red}");
     assert!(names(&red["unexpected_passes"]).is_empty(), "{red}");
     spec_run().shows("ModuleNotFoundError: No module named 'shop'");
 }
 
 #[test]
 fn test_warns_on_unexpected_passes() {
-    let sure = "def test_sure():\n    assert 1 == 1\n\n\ndef test_more():\n    assert 2 == 2\n\n\ndef test_three():\n    assert 3 == 3\n";
-    let one = "import importlib\n\n\ndef test_one():\n    till = importlib.import_module('shop.till')\n    assert till.Till().total() == 0\n";
+    let sure = "def test_sure():\n    # TC001 TC002\n    assert 1 == 1\n\n\ndef test_more():\n    assert 2 == 2\n\n\ndef test_three():\n    assert 3 == 3\n";
+    let one = "import importlib\n\n\ndef test_one_tc003():\n    till = importlib.import_module('shop.till')\n    assert till.Till().total() == 0\n";
     let files = format!(
         "{{ write = \"tests/test_sure.py\", text = {sure:?} }}, {{ write = \"tests/test_one.py\", text = {one:?} }}"
     );

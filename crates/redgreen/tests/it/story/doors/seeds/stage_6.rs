@@ -21,7 +21,7 @@ fn test_reads_test_files_first() {
         assert!(told.contains(words), "{words:?} is not in {told}");
     }
     let read = tool_results(server, "green", 1);
-    assert!(read.len() == 2 && read[0].contains("def test_prices_are_added"), "{read:?}");
+    assert!(read.len() == 2 && read[0].contains("def test_tc002_prices_are_added"), "{read:?}");
 }
 
 #[test]

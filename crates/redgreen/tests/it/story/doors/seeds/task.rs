@@ -174,6 +174,9 @@ mod green_phase_quality_gates {
 
     #[test]
     fn implementation_follows_modification_points_specification() {
+        let points = "\"modification_points\": [\"temperature.py:to_fahrenheit\", \"scales.py\"], \"focus_paths\"";
+        let unmet = story("task.json", &TASK.replacen("\"focus_paths\"", points, 1), TASK_SCRIPT);
+        unmet.redgreen(RUN_TASK).exits(4).says("scales.py").says("[task.modification_point]");
         let green = json(&task_run().story, "cycle-1/green.json");
         assert_eq!(names(&green["implementation_files"]), ["temperature.py"], "{green}");
         let summary = artifact(&task_run().story, "tdd-summary.md");

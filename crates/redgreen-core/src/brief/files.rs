@@ -1,0 +1,40 @@
+//! `<files_to_read>`: files that a request tells its reader to read before anything else.
+
+const OPEN: &str = "<files_to_read>";
+const CLOSE: &str = "</files_to_read>";
+
+/// The paths in every such block, one a line, each once. A block that is never closed ends with the text.
+pub fn files_to_read(text: &str) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    for block in text.split(OPEN).skip(1) {
+        let block = block.split(CLOSE).next().unwrap_or_default();
+        for line in block.lines() {
+            let path = line.trim().trim_start_matches(['-', '*']).trim();
+            // What is behind the path explains it to a person.
+            let path = path.split(" - ").next().unwrap_or_default().split(" (").next().unwrap_or_default();
+            let path = path.trim().trim_matches('`').trim_start_matches('@');
+            if !path.is_empty() && !files.iter().any(|known| known == path) {
+                files.push(path.to_owned());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn paths_are_found_as_people_list_them() {
+    for (text, files) in [
+        ("no block", &[][..]),
+        (
+            "<files_to_read>\n- src/a.py\n* `b.py` (the rest)\n@docs/c.md\n\n</files_to_read> then",
+            &["src/a.py", "b.py", "docs/c.md"],
+        ),
+        (
+            "<files_to_read>a b.py - for the names</files_to_read><files_to_read>a b.py\nc</files_to_read>",
+            &["a b.py", "c"],
+        ),
+        ("<files_to_read>\nopen.py", &["open.py"]),
+    ] {
+        assert_eq!(files_to_read(text), files, "{text}");
+    }
+}

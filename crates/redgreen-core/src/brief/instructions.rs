@@ -1,0 +1,238 @@
+//! What the project's settings ask of whoever writes tests and code, in the words that agents are told. Nothing here is a
+//! rule of the judge: what it does not check is a wish.
+
+use serde::{Deserialize, Serialize};
+
+/// Sentences for each of the two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Instructions {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<String>,
+    /// The folder for test files, and the number of tests for each component: what is written otherwise is worth a warning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_component: Option<(u32, u32)>,
+}
+
+/// How tests are to be written; `None` where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Tests {
+    /// The framework to write them for.
+    pub framework: Option<String>,
+    /// The folder they belong in.
+    pub directory: Option<String>,
+    pub edge_cases: Option<bool>,
+    pub error_cases: Option<bool>,
+    /// How many for each component, such as `5-10`.
+    pub per_component: Option<String>,
+    /// Whether some of the new tests may pass at once, where all are written at once.
+    pub allow_passes: Option<bool>,
+}
+
+/// How code is to be written; `None` where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Code {
+    pub style: Option<Style>,
+    pub docstrings: Option<bool>,
+    pub type_hints: Option<bool>,
+    /// Run the tests after each file.
+    pub test_each_file: Option<bool>,
+    /// Run one failing test before all of them.
+    pub test_one_first: Option<bool>,
+    /// What passes some of the tests stays for the next try.
+    pub keep_partial: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// The least code that passes.
+    Minimal,
+    /// With the checks of arguments and the error messages that a reviewer would ask for.
+    Standard,
+    /// The whole of every interface the brief names, tested or not.
+    Comprehensive,
+}
+
+impl Instructions {
+    pub fn is_empty(&self) -> bool {
+        self.tests.is_empty() && self.code.is_empty()
+    }
+
+    /// The sentences for these settings. `markers` are those that the project registers with its test runner.
+    pub fn of(tests: &Tests, code: &Code, markers: &[String]) -> Self {
+        Self {
+            tests: for_tests(tests, markers),
+            code: for_code(code),
+            directory: tests.directory.clone(),
+            per_component: tests.per_component.as_deref().and_then(range),
+        }
+    }
+
+    /// What of the written tests is not as the settings ask for; `components` is their number.
+    pub fn warnings<'f>(&self, files: impl Iterator<Item = &'f str>, tests: usize, components: usize) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(directory) = &self.directory {
+            let below = format!("{}/", directory.trim_end_matches('/'));
+            let mut elsewhere: Vec<&str> = files.filter(|file| !file.starts_with(&below)).collect();
+            elsewhere.dedup();
+            if !elsewhere.is_empty() {
+                warnings.push(format!(
+                    "the settings ask for tests below {directory}, and these are not: {}",
+                    elsewhere.join(", ")
+                ));
+            }
+        }
+        let wide = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        if let Some((least, most)) = self.per_component.filter(|_| components > 0)
+            && !(wide(least).saturating_mul(components)..=wide(most).saturating_mul(components)).contains(&tests)
+        {
+            warnings.push(format!(
+                "the settings ask for {least} to {most} tests for each of {components} components, and {tests} were written"
+            ));
+        }
+        warnings
+    }
+}
+
+/// `5-10`, or `5` for exactly so many.
+fn range(words: &str) -> Option<(u32, u32)> {
+    let (least, most) = words.split_once('-').unwrap_or((words, words));
+    Some((least.trim().parse().ok()?, most.trim().parse().ok()?))
+}
+
+fn for_tests(tests: &Tests, markers: &[String]) -> Vec<String> {
+    let mut told = Vec::new();
+    if let Some(framework) = &tests.framework {
+        told.push(format!("Write them for {framework}."));
+    }
+    if let Some(directory) = &tests.directory {
+        told.push(format!("Put test files below `{directory}`."));
+    }
+    match (tests.edge_cases, tests.error_cases) {
+        (Some(true), Some(true)) => {
+            told.push("Add tests of edge cases and of errors beside those asked for.".to_owned())
+        }
+        (Some(true), _) => told.push("Add tests of edge cases beside those asked for.".to_owned()),
+        (_, Some(true)) => told.push("Add tests of errors beside those asked for.".to_owned()),
+        (Some(false) | None, Some(false) | None) => {}
+    }
+    for (wanted, what) in [(tests.edge_cases, "edge cases"), (tests.error_cases, "errors")] {
+        if wanted == Some(false) {
+            told.push(format!("Add no tests of {what} that are not asked for."));
+        }
+    }
+    if let Some(count) = &tests.per_component {
+        told.push(format!("Write {count} tests for each component."));
+    }
+    let purposes = [("red", "every new test"), ("unit", "unit tests"), ("integration", "integration tests")];
+    let marked = purposes.iter().filter(|(name, _)| markers.iter().any(|marker| marker == name));
+    let marked: Vec<String> = marked.map(|(name, what)| format!("{what} with `@pytest.mark.{name}`")).collect();
+    if !marked.is_empty() {
+        told.push(format!("Mark {}.", marked.join(", ")));
+    }
+    told
+}
+
+fn for_code(code: &Code) -> Vec<String> {
+    let style = code.style.map(|style| match style {
+        Style::Minimal => "Write the least code that passes, and nothing that no test asks for.",
+        Style::Standard => "Write it as a reviewer expects it: arguments are checked, errors say what is wrong.",
+        Style::Comprehensive => "Write the whole of every interface that the brief names.",
+    });
+    let flags = [
+        (code.docstrings, "Give every public function and class a docstring.", "Write no docstrings."),
+        (code.type_hints, "Give every signature type hints.", "Write no type hints."),
+        (code.test_each_file, "Run the tests after each file you write.", ""),
+        (code.test_one_first, "Run the one test you work on first, then all of them.", ""),
+    ];
+    let told = flags.iter().filter_map(|(wanted, yes, no)| match wanted {
+        Some(true) => Some(*yes),
+        Some(false) => Some(*no).filter(|words| !words.is_empty()),
+        None => None,
+    });
+    style.into_iter().chain(told).map(str::to_owned).collect()
+}
+
+/// The markers that a configuration of pytest registers: `markers` of an INI file, or the list of a TOML file.
+pub fn markers(configuration: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut lines = configuration.lines().skip_while(|line| {
+        let key = line.split('=').next().unwrap_or_default().trim();
+        key != "markers" || !line.contains('=')
+    });
+    let first = lines.next().and_then(|line| line.split_once('=')).map(|(_, rest)| rest).unwrap_or_default();
+    let more =
+        lines.take_while(|line| line.trim().is_empty() || line.starts_with([' ', '\t']) || line.starts_with(']'));
+    for line in std::iter::once(first).chain(more) {
+        for entry in line.trim().trim_start_matches('[').trim_end_matches([']', ',']).split("\", \"") {
+            let entry = entry.trim().trim_matches(['"', '\'', ',']);
+            let name: String = entry.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+            if !name.is_empty() {
+                found.push(name);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_told_in_sentences() {
+        let tests = Tests {
+            framework: Some("pytest".to_owned()),
+            directory: Some("tests".to_owned()),
+            edge_cases: Some(true),
+            error_cases: Some(false),
+            per_component: Some("5-10".to_owned()),
+            allow_passes: None,
+        };
+        let code =
+            Code { style: Some(Style::Minimal), docstrings: Some(true), type_hints: Some(false), ..Code::default() };
+        let told = Instructions::of(&tests, &code, &["red".to_owned(), "slow".to_owned()]);
+        assert_eq!(
+            told.tests,
+            [
+                "Write them for pytest.",
+                "Put test files below `tests`.",
+                "Add tests of edge cases beside those asked for.",
+                "Add no tests of errors that are not asked for.",
+                "Write 5-10 tests for each component.",
+                "Mark every new test with `@pytest.mark.red`.",
+            ]
+        );
+        assert_eq!(told.code.len(), 3, "{:?}", told.code);
+        assert!(Instructions::of(&Tests::default(), &Code::default(), &[]).is_empty());
+        let warned = |files: &[&str], count: usize| told.warnings(files.iter().copied(), count, 2).join("; ");
+        assert_eq!(warned(&["tests/test_a.py"], 12), "");
+        assert_eq!(
+            warned(&["test_a.py", "test_a.py"], 12),
+            "the settings ask for tests below tests, and these are not: test_a.py"
+        );
+        assert_eq!(warned(&[], 3), "the settings ask for 5 to 10 tests for each of 2 components, and 3 were written");
+    }
+
+    #[test]
+    fn markers_are_read_from_every_form() {
+        for (text, names) in [
+            ("[pytest]\nmarkers =\n    red: from RED\n    unit: fast\naddopts = -q\n", &["red", "unit"][..]),
+            (
+                "[tool.pytest.ini_options]\nmarkers = [\n    \"red: from RED\",\n    \"unit\",\n]\n[other]\nx = 1\n",
+                &["red", "unit"],
+            ),
+            ("markers = [\"red: a\", \"integration\"]\n", &["red", "integration"]),
+            ("[pytest]\naddopts = -q\n", &[]),
+        ] {
+            assert_eq!(markers(text), names, "{text}");
+        }
+    }
+}
