@@ -18,6 +18,7 @@ mod doors;
 mod everyday;
 mod examples;
 mod fingerprint;
+mod forged;
 mod frameworks;
 mod honest;
 mod human;
