@@ -36,6 +36,25 @@ pub fn write(folder: &Path, inside: impl AsRef<Path>, bytes: &[u8]) -> Result<Pa
     Ok(place)
 }
 
+/// Writes a file that somebody names on a command line. Whoever wrote the project may have put a link or a pipe in its
+/// place, or in that of a folder on the way to it: such a name is refused, and what it leads to stays as it is.
+pub fn write_named(project: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    let project = project.canonicalize()?;
+    let is_of_the_project = |part: &Path| {
+        let folder = part.parent().and_then(|folder| folder.canonicalize().ok());
+        folder.is_some_and(|folder| folder.starts_with(&project))
+    };
+    for part in path.ancestors() {
+        let Ok(facts) = part.symlink_metadata() else { continue };
+        let plain = facts.is_dir() || facts.is_file() && part == path;
+        if !plain && is_of_the_project(part) {
+            let what = format!("{} is a link or a pipe in the project, and is left alone", part.display());
+            return Err(Error::new(ErrorKind::InvalidInput, what));
+        }
+    }
+    fs::write(path, bytes)
+}
+
 /// Copies a plain file to a new one below `folder`, with its permissions. False if there is no such file.
 pub fn copy(from: &Path, folder: &Path, inside: impl AsRef<Path>) -> Result<bool> {
     let Some(mut source) = open(from)? else { return Ok(false) };

@@ -34,6 +34,8 @@ mod worktree;
 
 use std::path::PathBuf;
 
+use crate::process::Stop;
+
 pub use diff::{Changed, DiffText, Stat, Status};
 pub use merge::{Merge, MergeRequest};
 pub use notes::{Health, Note, Notes, RecentNote};
@@ -60,4 +62,6 @@ pub struct Git {
     pub common_dir: PathBuf,
     shallow: bool,
     listed: tree::Listings,
+    /// The user's wish to stop.
+    stop: Stop,
 }

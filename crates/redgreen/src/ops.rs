@@ -64,7 +64,7 @@ pub struct Stopped {
 
 /// Opens the repository that holds `start`, with its settings.
 pub fn open(start: &Path, environment: Environment, stop: &Stop) -> Result<Project> {
-    let git = Git::open(start)?;
+    let git = Git::open_until(start, stop)?;
     let file = File::read(&git.root, &environment)?;
     let workshop = Project::workshop(&trust::worktree_root(&git.root, &file, &environment)?, &git);
     let store = Store::new(&git.common_dir);

@@ -18,9 +18,9 @@ mod script;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Experiment, Material, Tree, is_target, outside, target_files};
+use super::{About, Experiment, Material, Question, Tree, is_target, outside, selection, target_files};
 use crate::change::{Class, Kind};
-use crate::report::{Report, Test};
+use crate::report::{Report, Status, Test};
 use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
@@ -54,6 +54,28 @@ pub struct Recording {
     calls: Vec<Call>,
     /// Where modules were looked for, from the root.
     path: Vec<String>,
+    followed: Followed,
+}
+
+/// How the functions of tests ended, as the interpreter saw it.
+#[derive(Debug, Default)]
+struct Followed {
+    /// Files none of whose tests can have run unseen.
+    files: Vec<String>,
+    /// A test by its file and the function's name, and whether it returned instead of raising.
+    ends: Vec<((String, String), bool)>,
+    /// The rest was not seen.
+    lost: bool,
+}
+
+/// A line about the tests themselves.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FollowedLine {
+    follows: Vec<String>,
+    test: Option<(String, String)>,
+    returned: bool,
+    lost: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -102,9 +124,62 @@ pub fn watches(material: &Material<'_>, tree: Tree) -> Vec<Watch> {
             Speaker::Python => python::watch(material, tree, &tests),
             Speaker::Script => script::watch(material, tree, &tests),
         };
-        experiment.map(|experiment| Watch { speaker, experiment })
+        let mut experiment = experiment?;
+        if tree == Tree::Head {
+            let respelled = respelled_tests(material, speaker).into_iter();
+            let is_new = |path: &String, edits: &[(String, String)]| !edits.iter().any(|(known, _)| known == path);
+            let more: Vec<_> = respelled.filter(|(path, _)| is_new(path, &experiment.edits)).collect();
+            experiment.edits.extend(more);
+        }
+        Some(Watch { speaker, experiment })
     };
     [Speaker::Python, Speaker::Script].into_iter().filter_map(watch).collect()
+}
+
+/// The tests of RED, spelled otherwise: to the language they are the same.
+pub fn respelled(material: &Material<'_>, speaker: Speaker, time: usize) -> Option<Experiment> {
+    let edits = respelled_tests(material, speaker);
+    let files: Vec<String> = edits.iter().map(|(path, _)| path.clone()).collect();
+    let what = "the same tests with other blanks and one more comment";
+    let run = Experiment::of_tests(Question::Calls, Tree::Head, selection(&files, material.targets), what);
+    (!edits.is_empty()).then_some(Experiment { edits, time, ..run })
+}
+
+fn respelled_tests(material: &Material<'_>, speaker: Speaker) -> Vec<(String, String)> {
+    let files = target_files(material).into_iter().filter(|path| speaker.speaks(path));
+    files
+        .filter_map(|path| Some((syntax::respelled(Language::of_path(&path), &(material.now)(&path)?)?, path)))
+        .map(|(text, path)| (path, text))
+        .collect()
+}
+
+/// Tests of RED that pass as they are written, and fail in this run.
+pub fn failing(material: &Material<'_>, report: &Report) -> Vec<String> {
+    let passes = |id: &&String| material.after.test(id).is_some_and(|test| test.status == Status::Passed);
+    let fails = |id: &&String| report.test(id).is_some_and(|test| test.status.is_failure());
+    material.targets.iter().filter(passes).filter(fails).cloned().collect()
+}
+
+/// The reason where a test passes only as it is written.
+pub fn reads_its_tests(id: &str) -> Reason {
+    let sentence = format!(
+        "{id} passes as it is written, and fails with other blanks and one more comment in its file: the code looks at the \
+         text of its tests"
+    );
+    Reason::new(Code::GreenSuspicious, sentence).test(id)
+}
+
+/// The functions of RED's tests, each by its file and its own name.
+fn own_tests(material: &Material<'_>, speaker: Speaker) -> Vec<(String, String)> {
+    let files = target_files(material).into_iter().filter(|file| speaker.speaks(file));
+    let functions = files.flat_map(|file| {
+        let source = (material.now)(&file).unwrap_or_default();
+        let items = syntax::items(Language::of_path(&file), &file, &source).into_iter();
+        let own = items.filter(|item| item.is_test && item.kind == ItemKind::Function);
+        let name = |item: syntax::Item| item.name.rsplit("::").next().unwrap_or_default().to_owned();
+        own.map(name).map(|name| (file.clone(), name)).collect::<Vec<_>>()
+    });
+    functions.collect()
 }
 
 /// Whether the tests went as they went without anybody watching.
@@ -119,12 +194,43 @@ pub fn read(speaker: Speaker, log: &str) -> Recording {
     let calls = lines.iter().filter_map(|line| serde_json::from_str::<Call>(line).ok()).collect();
     let mut paths = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("path").cloned());
     let path = paths.next().and_then(|path| serde_json::from_value(path).ok()).unwrap_or_default();
-    Recording { speaker, lines, calls, path }
+    let mut followed = Followed::default();
+    for line in lines.iter().filter_map(|line| serde_json::from_str::<FollowedLine>(line).ok()) {
+        followed.files.extend(line.follows);
+        followed.lost |= line.lost;
+        followed.ends.extend(line.test.map(|test| (test, line.returned)));
+    }
+    Recording { speaker, lines, calls, path, followed }
 }
 
 impl Recording {
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
+    }
+
+    /// A test of RED that the runner calls passed, and whose function was never run to its end: whatever swallowed the
+    /// failure, or the whole test, is no part of the test.
+    pub fn forged(&self, material: &Material<'_>, report: &Report) -> Option<Reason> {
+        let tests = own_tests(material, self.speaker).into_iter();
+        let mut followed = tests.filter(|(file, _)| !self.followed.lost && self.followed.files.contains(file));
+        followed.find_map(|(file, name)| {
+            let about = |test: &&Test| {
+                let item = test.id.split('[').next().unwrap_or_default().rsplit(['.', ':']).next();
+                item == Some(name.as_str()) && (About { file: file.clone(), item: name.clone() }).is(test)
+            };
+            let target = |test: &&Test| material.targets.contains(&test.id);
+            let passed =
+                report.tests.iter().filter(about).find(|test| test.status == Status::Passed && target(test))?;
+            let key = (file.clone(), name.clone());
+            let ends: Vec<bool> = self.followed.ends.iter().filter(|(of, _)| *of == key).map(|(_, end)| *end).collect();
+            let how = match ends.as_slice() {
+                [] => "without its lines being run",
+                ends if !ends.contains(&true) => "although it raises an error",
+                _ => return None,
+            };
+            let sentence = format!("{} passes {how}: the code changes what runs the tests", passed.id);
+            Some(Reason::new(Code::GreenSuspicious, sentence).test(&passed.id))
+        })
     }
 
     /// The same calls in an ordinary program.

@@ -11,7 +11,13 @@ use crate::verdict::{Reason, Verdict};
 pub(super) fn at_green(case: &Case<'_>, material: &Material<'_>, verdict: Verdict) -> Asked<Verdict> {
     let mut verdict = verdict;
     for watch in calls::watches(material, Tree::Head) {
+        if let Some(reason) = reads_its_tests(case, material, &watch)? {
+            return Ok(undecided(&verdict, vec![reason]));
+        }
         let Some(recording) = recorded(case, &watch, material.after, &mut verdict)? else { continue };
+        if let Some(reason) = recording.forged(material, &case.report(&watch.experiment)?) {
+            return Ok(undecided(&verdict, vec![reason]));
+        }
         if recording.is_empty() {
             continue;
         }
@@ -32,6 +38,20 @@ pub(super) fn at_green(case: &Case<'_>, material: &Material<'_>, verdict: Verdic
         }
     }
     Ok(verdict)
+}
+
+/// GREEN: the watched tests are spelled in another way. One that fails is tried without being watched, twice, before anybody
+/// is blamed.
+fn reads_its_tests(case: &Case<'_>, material: &Material<'_>, watch: &Watch) -> Asked<Option<Reason>> {
+    let mut failing = calls::failing(material, &case.report(&watch.experiment)?);
+    for time in 0..2 {
+        let Some(experiment) = calls::respelled(material, watch.speaker, time).filter(|_| !failing.is_empty()) else {
+            return Ok(None);
+        };
+        let again = calls::failing(material, &case.report(&experiment)?);
+        failing.retain(|id| again.contains(id));
+    }
+    Ok(failing.first().map(|id| calls::reads_its_tests(id)))
 }
 
 /// GREEN: code that only tests use, and that decides whether they pass, may not change.

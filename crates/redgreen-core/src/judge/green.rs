@@ -104,6 +104,17 @@ fn fails_in_a_program(
                     );
                     return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).test(&id)));
                 }
+                Some([Held::No, _]) if order::fails(&case.report(&order::alone(&id, 1))?, &id) => {
+                    told.suspects.push(id);
+                }
+                // It neither passes nor fails alone: what it says of itself cannot be believed with the others either.
+                Some([Held::No, _]) => {
+                    let sentence = format!(
+                        "{id} holds with all tests, not where the same lines are an ordinary program, and alone it gives no \
+                         result that can be read"
+                    );
+                    return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).test(&id)));
+                }
                 Some([Held::Yes, Held::No]) => {
                     if let Some(reason) = order::only_once(material, &id) {
                         return Ok(Some(reason));

@@ -1,7 +1,7 @@
 //! Question 9: which values does a file write out, and which calls with nothing but such values?
 
 use super::call::{Part, calls, parts};
-use super::language::Language;
+use super::language::{Language, row};
 use super::literal::{class, is_pure};
 use super::tree::{Node, Tree};
 
@@ -42,6 +42,35 @@ pub fn written_calls(language: Language, source: &str, names: &[String]) -> Vec<
 pub fn written_values(language: Language, source: &str) -> Vec<String> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     tree.nodes().filter(|node| class(*node).is_some()).map(|node| node.text().to_owned()).collect()
+}
+
+/// The same source with another blank before each value on a line and a comment at its end, which names what experiments
+/// put into test files: to the language nothing has changed. `None` where the language is not known.
+pub fn respelled(language: Language, source: &str) -> Option<String> {
+    let comment = match language {
+        Language::Python => "#",
+        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Rust | Language::Go => "//",
+        Language::Java | Language::Other => return None,
+    };
+    let tree = Tree::parse(language, source)?;
+    let (mut text, mut done) = (String::new(), 0);
+    for node in tree.nodes().filter(|node| class(*node).is_some()) {
+        let at = node.span().start;
+        let (Some(between), Some(before)) = (source.get(done..at), source.get(..at)) else { continue };
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        // What stands in a text is a part of it, and what begins a line is its indentation.
+        let is_text = |around: Node<'_>| around.is(row(language).interpolations) || class(around).is_some();
+        let inside = node.ancestors().any(is_text);
+        if line.trim().is_empty() || inside {
+            continue;
+        }
+        text.push_str(between);
+        text.push(' ');
+        done = at;
+    }
+    text.push_str(source.get(done..)?);
+    let end = if source.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{text}{end}{comment} test_redgreen_canary, test_redgreen_sound\n"))
 }
 
 /// Lists with several values that are all written out, each as its values: the rows of tables.

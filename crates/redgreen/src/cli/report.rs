@@ -2,13 +2,13 @@
 
 mod html;
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
 use super::Desk;
 use crate::failure::Code;
+use crate::foreign;
 use crate::ops::report;
 use crate::view;
 
@@ -29,7 +29,8 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let timeline = report::report(&desk.project()?, self.run.as_deref())?;
+        let project = desk.project()?;
+        let timeline = report::report(&project, self.run.as_deref())?;
         if let Some(path) = self.html {
             // A program that asks for JSON gets the run as data; the page is for people.
             if path.as_os_str() == "-" {
@@ -37,7 +38,9 @@ impl Args {
                 return Ok(Code::Done);
             }
             let path = desk.folder.join(path);
-            fs::write(&path, html::page(&timeline)).with_context(|| format!("write {}", path.display()))?;
+            let page = html::page(&timeline);
+            foreign::write_named(&project.git.root, &path, page.as_bytes())
+                .with_context(|| format!("write {}", path.display()))?;
             let text = format!(
                 "wrote {}\n{}",
                 view::name(&path.display().to_string()),

@@ -71,7 +71,7 @@ impl Args {
         let tested = if self.coverage { tests.coverage()? } else { tests.run(&self.tests)? };
         drop(pulse);
         if let Some(file) = &self.junit {
-            tested.write_junit(&desk.folder.join(file))?;
+            tested.write_junit(&tests.root, &desk.folder.join(file))?;
         }
         let detail = if self.verbose { Detail::Everything } else { Detail::Screenful };
         let mut text = summary(&tested, detail);

@@ -1,6 +1,6 @@
 //! `redgreen verify`.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use redgreen_core::proof::{Proof, Shard, view};
 use super::Desk;
 use crate::config;
 use crate::failure::{Code, Failure};
+use crate::foreign;
 use crate::ops::verify::{self, Question};
 
 /// Prove a pull request: do its tests fail without its code and pass with it, and is nothing else broken or weakened?
@@ -116,9 +117,10 @@ impl Args {
             (&self.code_quality, view::code_quality),
             (&self.html, view::html),
         ];
+        let root = desk.project().map_or_else(|_| desk.folder.clone(), |project| project.git.root);
         for (path, write) in files {
             if let Some(path) = path.as_ref().map(|path| desk.folder.join(path)) {
-                fs::write(&path, write(proof)).map_err(|error| {
+                foreign::write_named(&root, &path, write(proof).as_bytes()).map_err(|error| {
                     Failure::usage(format!("{} cannot be written", path.display())).evidence(error.to_string())
                 })?;
             }

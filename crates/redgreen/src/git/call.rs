@@ -77,6 +77,21 @@ const PLUMBING_CONFIG: &[&str] = &[
 /// Worktrees of ours are whole, however little of the project the user has checked out.
 const WHOLE: &str = "core.sparseCheckout=false";
 
+/// Commands that change nothing, as we call them: one that is ended half-way loses nothing.
+const READING: &[&str] = &[
+    "cat-file",
+    "config",
+    "diff-tree",
+    "for-each-ref",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "merge-tree",
+    "rev-list",
+    "rev-parse",
+];
+
 /// A git command about to be run.
 pub(super) struct Call {
     program: Program,
@@ -88,14 +103,22 @@ pub(super) struct Call {
 impl Git {
     /// A call that runs none of the user's hooks, in the checkout.
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> Call {
-        Call::plumbing(&self.root, &[]).args(args)
+        let reads = args.first().is_some_and(|command| READING.contains(command));
+        let call = Call::plumbing(&self.root, &[]).args(args);
+        if reads { call.unless(&self.stop) } else { call }
     }
 
-    /// A call on a folder of ours by explicit places, so that whatever was done to its `.git` has no effect.
+    /// For what changes something of the user's in several calls: all of them come to their end.
+    pub(super) fn to_the_end(&self) -> Self {
+        Self { stop: Stop::default(), ..self.clone() }
+    }
+
+    /// A call on a folder of ours by explicit places, so that whatever was done to its `.git` has no effect. What it
+    /// leaves half done is done again, so that it ends when the user wants to stop.
     pub(super) fn call_on(&self, folder: &Path, index: &Path) -> Call {
         let dir = ["--git-dir".into(), self.common_dir.clone().into()];
         let tree = ["--work-tree".into(), OsString::from(folder)];
-        Call::plumbing(folder, &[dir, tree].concat()).env("GIT_INDEX_FILE", index)
+        Call::plumbing(folder, &[dir, tree].concat()).env("GIT_INDEX_FILE", index).unless(&self.stop)
     }
 }
 
@@ -139,7 +162,7 @@ impl Call {
 
     fn new(program: Program, folder: &Path) -> Self {
         let limits = Limits { wall: QUICK_MAX, output_bytes_max: ANSWER_BYTES_MAX };
-        // Short calls are not cut off by Ctrl-C: a killed git leaves its lock files behind.
+        // Only calls that say so are cut off by Ctrl-C: half a change of refs or of the user's files would be left.
         Self { program, folder: folder.to_owned(), limits, stop: Stop::default() }
     }
 
@@ -176,6 +199,12 @@ impl Call {
     pub(super) fn stop(mut self, stop: &Stop) -> Self {
         self.stop = stop.clone();
         self
+    }
+
+    /// Ends when the user wants to stop, which loses nothing. Whoever leaves because of that wish still has work to put
+    /// away: calls that begin after it come to their end.
+    pub(super) fn unless(self, stop: &Stop) -> Self {
+        if stop.requested() { self } else { self.stop(stop) }
     }
 
     /// The exit may be anything, since some commands answer with it; the output may be cut.

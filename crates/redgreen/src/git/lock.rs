@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use super::Git;
 use crate::failure::Failure;
 use crate::private;
+use crate::process::Interrupted;
 
 const LOCK_POLL: Duration = Duration::from_millis(3);
 
@@ -21,10 +22,12 @@ impl Git {
         private::create_dir_all(&folder).with_context(|| format!("create folder {}", folder.display()))?;
         let file = File::options().create(true).append(true).open(&path).with_context(act)?;
         let deadline = Instant::now() + wait_max;
+        let leaving = self.stop.requested();
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(error).with_context(act),
+                Err(TryLockError::WouldBlock) if self.stop.requested() && !leaving => return Err(Interrupted.into()),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                     let seconds = wait_max.as_secs();
                     return Err(Failure::environment(format!("another redgreen has been {doing} for {seconds} s"))

@@ -75,10 +75,10 @@ impl Git {
             return Ok(blocked(format!("a rebase of {target} under way"), folder.display().to_string()));
         }
         match self.landing(target)? {
-            Some(landing) => self.merge_at(&landing, [&before, &merged], request, stop),
+            Some(landing) => self.to_the_end().merge_at(&landing, [&before, &merged], request, stop),
             None => {
                 let landing = self.temporary_landing(target, scratch)?;
-                let merged = self.merge_at(&landing, [&before, &merged], request, stop);
+                let merged = self.to_the_end().merge_at(&landing, [&before, &merged], request, stop);
                 let removed = self.remove_landing(&landing.folder);
                 let merged = merged?;
                 removed.map(|()| merged)

@@ -10,11 +10,17 @@ use super::call::{Call, complaint};
 use super::tree::Listings;
 use super::{Git, version};
 use crate::failure::Failure;
-use crate::process::Output;
+use crate::process::{Output, Stop};
 
 impl Git {
-    /// The repository that `start` is in. One process: a git that is too old is found out when it cannot do something.
+    /// The repository that `start` is in, for whoever waits for every call to come to its end.
     pub fn open(start: &Path) -> Result<Self> {
+        Self::open_until(start, &Stop::default())
+    }
+
+    /// The repository that `start` is in; calls that lose nothing by it end when the user wants to stop. One process: a git
+    /// that is too old is found out when it cannot do something.
+    pub fn open_until(start: &Path, stop: &Stop) -> Result<Self> {
         if !start.is_dir() {
             return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
         }
@@ -25,11 +31,12 @@ impl Git {
             .args(["-c", "safe.bareRepository=explicit"])
             .args(["rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir"])
             .args(["--is-shallow-repository", "--show-toplevel"])
+            .unless(stop)
             .ask("find the repository")?;
         if asked.success() {
             let unknown =
                 || version::check().err().unwrap_or_else(|| Error::msg("find the repository: unknown answer of git"));
-            found(&asked.stdout).ok_or_else(unknown)
+            found(&asked.stdout, stop).ok_or_else(unknown)
         } else {
             Err(absent(start, &asked))
         }
@@ -62,7 +69,7 @@ impl Git {
     }
 }
 
-fn found(answer: &[u8]) -> Option<Git> {
+fn found(answer: &[u8], stop: &Stop) -> Option<Git> {
     let rest = answer.strip_prefix(b"false\n")?;
     let (at, word) = [&b"\nfalse\n"[..], b"\ntrue\n"]
         .iter()
@@ -73,6 +80,7 @@ fn found(answer: &[u8]) -> Option<Git> {
         common_dir: path(rest.get(..at)?),
         shallow: word == b"\ntrue\n",
         listed: Listings::default(),
+        stop: stop.clone(),
     })
 }
 
@@ -106,7 +114,7 @@ mod tests {
 
     #[test]
     fn paths_with_line_breaks_are_told_apart() {
-        let git = found(b"false\n/a\nb/.git\nfalse\n/a\nb\n").unwrap();
+        let git = found(b"false\n/a\nb/.git\nfalse\n/a\nb\n", &Stop::default()).unwrap();
         assert_eq!((git.root, git.common_dir), ("/a\nb".into(), "/a\nb/.git".into()));
     }
 }

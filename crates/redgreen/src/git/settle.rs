@@ -57,7 +57,7 @@ impl Git {
             return Ok(Settled::Merged { commit: now });
         }
         let half = match self.landing(target)? {
-            Some(landing) => self.settle_at(&landing, &now, source)?,
+            Some(landing) => self.to_the_end().settle_at(&landing, &now, source)?,
             None => false,
         };
         Ok(if half || was_there { Settled::TakenBack } else { Settled::Untouched })

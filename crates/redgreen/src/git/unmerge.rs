@@ -49,7 +49,7 @@ impl Git {
             return Ok(blocked(format!("a rebase of {target} is under way"), folder.display().to_string()));
         }
         match self.landing(target)? {
-            Some(landing) => self.unmerge_at(&landing, target, [merge, to], again),
+            Some(landing) => self.to_the_end().unmerge_at(&landing, target, [merge, to], again),
             None => self.move_back(&name, merge, to),
         }
     }

@@ -47,7 +47,7 @@ impl Git {
         ensure!(!folder.exists(), "{act}: the folder exists already");
         self.remember_ignores(worktree)?;
         let add = self.call(["worktree", "add", "--quiet", "--force", "--detach"]).arg(folder).arg(commit.as_str());
-        let added = self.alone(|| add.wall(CHECKOUT_MAX).run(&act));
+        let added = self.alone(|| add.unless(&self.stop).wall(CHECKOUT_MAX).run(&act));
         if let Err(error) = added {
             // Half a worktree would be in the way of the next attempt; the first error is the one to tell.
             self.worktree_remove(folder).ok();

@@ -59,7 +59,7 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
     if !start.is_dir() {
         return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
     }
-    let git = Git::open(start);
+    let git = Git::open_until(start, stop);
     let mut checks = surroundings::repository(&git);
     let root = git.map_or_else(|_| start.to_owned(), |git| git.root);
     let read = File::read(&root, environment).and_then(|file| file.policy(environment).map(|policy| (file, policy)));

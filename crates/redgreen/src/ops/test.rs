@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::config::{Environment, File, Provided};
 use crate::failure::{Code, Failure};
+use crate::foreign;
 use crate::git::Git;
 use crate::process::Stop;
 use crate::runner::{self, Settings, Suite};
@@ -79,7 +80,7 @@ pub fn open(start: &Path, environment: &Environment, timeout: Duration, stop: &S
         return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
     }
     let start = start.canonicalize().with_context(|| format!("find {}", start.display()))?;
-    let root = Git::open(&start).map_or_else(|_| start.clone(), |git| git.root);
+    let root = Git::open_until(&start, stop).map_or_else(|_| start.clone(), |git| git.root);
     let file = File::read(&root, environment)?;
     super::trust::check(&root, environment)?;
     let Provided { variables, secrets, services, .. } = file.test.provided()?;
@@ -265,8 +266,9 @@ impl Tested {
     }
 
     /// Writes the report for programs that read JUnit XML.
-    pub fn write_junit(&self, path: &Path) -> Result<()> {
-        fs::write(path, junit::write(&self.report)).with_context(|| format!("write {}", path.display()))
+    pub fn write_junit(&self, project: &Path, path: &Path) -> Result<()> {
+        let text = junit::write(&self.report);
+        foreign::write_named(project, path, text.as_bytes()).with_context(|| format!("write {}", path.display()))
     }
 }
 

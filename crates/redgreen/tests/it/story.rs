@@ -19,6 +19,7 @@ mod everyday;
 mod example_projects;
 mod examples;
 mod fingerprint;
+mod forged;
 mod frameworks;
 mod honest;
 mod human;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, selection};
-use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
+use super::{Near, Recording, Speaker, changed_modules, first_target, outside, own_tests};
 use crate::framework::invoke::Selection;
 use crate::syntax::Language;
 
@@ -32,9 +32,13 @@ pub(super) fn watch(material: &Material<'_>, tree: Tree, tests: &[String]) -> Op
         Tree::Head | Tree::AsIs => material.now,
     };
     let source = Value::from(RECORDER).to_string();
+    let followed = match tree {
+        Tree::Base | Tree::Earlier => json!([]).to_string(),
+        Tree::Head | Tree::AsIs => json!(own_tests(material, Speaker::Python)).to_string(),
+    };
     let watched = changed_modules(material, Speaker::Python).into_iter().filter_map(|path| {
         let module = text(&path)?;
-        let watch = WATCH.replace("SOURCE", &source);
+        let watch = WATCH.replace("TESTS", &followed).replace("SOURCE", &source);
         Some((path, format!("{module}\n{watch}")))
     });
     let edits: Vec<(String, String)> = watched.collect();

@@ -1,9 +1,11 @@
-"""Watches functions and methods of a module while the tests run, and writes down each call from outside of it.
+"""Watches functions and methods of a module while the tests run, and writes down each call from outside of it; and how
+the functions of tests themselves end, which is not always what the runner says.
 
 The calls are watched by Python's own tracing: no frame of ours is on the stack while the code runs, and every function,
 class and generator stays the object that it is.
 """
 
+import atexit
 import dis
 import inspect
 import threading
@@ -13,6 +15,7 @@ CALLS_OF_ONE_MAX = 40
 ARGUMENT_BYTES_MAX = 1 << 15
 LOG_BYTES_MAX = 4 << 20
 OBJECTS_MAX = 400
+TESTS_MAX = 5000
 # Nobody relies on what these give, or they are called behind everybody's back.
 UNSEEN = ("__new__", "__del__", "__getattribute__", "__repr__", "__hash__", "__getstate__", "__setstate__", "__reduce__")
 RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
@@ -54,8 +57,9 @@ class Pickler(pickle.Pickler):
 
 
 class Recorder:
-    def __init__(self, log):
+    def __init__(self, log, tests):
         self.log = log
+        self.tests, self.ended, self.known_tests = tests, 0, {}
         self.modules, self.entries, self.pending, self.objects, self.known = set(), {}, {}, {}, set()
         self.number, self.bytes, self.written, self.left_out = os.getpid() << 20, 0, 0, 0
         self.here = threading.local()
@@ -64,6 +68,51 @@ class Recorder:
         here = os.getcwd()
         near = [os.path.relpath(one or here, here) for one in sys.path if not one or one == here or one.startswith(here + "/")]
         self.write({"path": near})
+        self.tell_of_tests({"follows": [file for file in {file for file, _ in tests} if self.is_from_the_start(file)]})
+        atexit.register(self.check)
+
+    def is_from_the_start(self, file):
+        """Whether no function of this file can have been called yet: it is not loaded, or is being loaded."""
+        name = lambda one: str(getattr(one, "__file__", "") or "")
+        if not any(is_in(name(module), file) for module in list(sys.modules.values())):
+            return True
+        frame = sys._getframe()
+        while frame is not None:
+            if frame.f_code.co_name == "<module>" and is_in(frame.f_code.co_filename, file):
+                return True
+            frame = frame.f_back
+        return False
+
+    def check(self):
+        """Whoever else traces has ended our watch."""
+        if sys.gettrace() != self.trace:
+            self.tell_of_tests({"lost": True})
+
+    def tell_of_tests(self, line):
+        self.ended += 1
+        if self.ended <= TESTS_MAX:
+            with open(self.log, "ab", buffering=0) as file:
+                file.write((json.dumps(line) + "\n").encode())
+        elif self.ended == TESTS_MAX + 1:
+            self.ended = 0
+            self.tell_of_tests({"lost": True})
+            self.ended = TESTS_MAX + 2
+
+    def test_of(self, code):
+        """Which test a function is, by its file and name."""
+        if code not in self.known_tests:
+            found = [one for one in self.tests if one[1] == code.co_name and is_in(code.co_filename, one[0])]
+            self.known_tests[code] = found[0] if found else None
+        return self.known_tests[code]
+
+    def trace_test(self, frame, event, argument):
+        if event == "return":
+            operation = self.operation(frame)
+            if operation in RETURNS:
+                self.tell_of_tests({"test": self.test_of(frame.f_code), "returned": True})
+            elif operation not in ("YIELD_VALUE", "RETURN_GENERATOR"):
+                self.tell_of_tests({"test": self.test_of(frame.f_code), "returned": False})
+        return self.trace_test
 
     def write(self, line):
         data = (json.dumps(line) + "\n").encode()
@@ -104,6 +153,9 @@ class Recorder:
 
     def trace(self, frame, event, argument):
         entry = self.entries.get(frame.f_code)
+        if entry is None and event == "call" and self.test_of(frame.f_code):
+            frame.f_trace_lines = False
+            return self.trace_test
         if entry is None or event != "call":
             return None
         if id(frame) not in self.pending and not self.begin(frame, entry):
@@ -233,6 +285,11 @@ class Recorder:
         own = kind.__module__ in self.modules and not issubclass(kind, (type, enum.Enum))
         if own and id(value) not in self.objects and len(self.objects) < OBJECTS_MAX:
             self.objects[id(value)] = (value, call.number)
+
+
+def is_in(path, file):
+    """A path of this machine, and one from the root of the project."""
+    return path == file or path.endswith("/" + file)
 
 
 def arguments(frame, function):

@@ -12,7 +12,7 @@ def _redgreen_watch(source):
     if known is None:
         known = types.ModuleType("_redgreen_calls")
         exec(compile(source, "_redgreen_calls", "exec"), known.__dict__)
-        known.one = known.Recorder(log)
+        known.one = known.Recorder(log, TESTS)
         sys.modules["_redgreen_calls"] = known
     known.one.watch(__name__, _redgreen_watch.__code__.co_filename, globals())
 

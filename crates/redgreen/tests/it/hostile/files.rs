@@ -24,7 +24,27 @@ fn submodule(clone: &Clone, text: &str) {
     clone.git(&["commit", "-q", "--no-verify", "-m", "theirs"]);
 }
 
+/// Verbs that write files whose names a person, or a CI job that somebody copied, is likely to use.
+const WRITING_FILES: &[&str] = &[
+    "report k3x9 --html report.html",
+    "report k3x9 --html out/report.html",
+    "report k3x9 --html git/hooks/post-checkout",
+    "report k3x9 --html pipe.html",
+    "test --timeout 20 --junit report.html",
+    "verify HEAD~1..HEAD --sarif report.html",
+    "verify HEAD~1..HEAD --junit pipe.html",
+    "verify HEAD~1..HEAD --html out/diary.txt",
+];
+
 hostile! {
+    links_and_pipes_where_reports_are_written with [WRITING_FILES] => |clone| {
+        clone.link("report.html", clone.place("beside/diary.txt"));
+        clone.link("out", clone.place("beside"));
+        clone.link("git", ".git");
+        clone.commit_all();
+        clone.pipe("pipe.html");
+        clone.journal(&[clone.started(|_| {}), clone.left(2)]);
+    };
     submodules_that_climb with [LOOKING, WORKING] => |clone| {
         let root = clone.root.file_name().unwrap().to_str().unwrap().to_owned();
         submodule(clone, &format!(

@@ -1,6 +1,7 @@
 //! Killed from outside, at any time and in any way: nothing is lost, nothing is left running.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -91,6 +92,74 @@ fn a_second_signal_stops_at_once() {
     assert!(!is_alive(&story), "the agent still runs");
     story.script("kata.toml", CALCULATOR);
     story.redgreen("resume --script @kata.toml").exits(3);
+}
+
+/// Git may take minutes, for a large repository or with a filter that fetches: what it does for us alone is not waited for.
+#[test]
+fn a_signal_does_not_wait_for_a_git_that_loses_nothing() {
+    for (slow, verb) in [
+        ("worktree add", RUN),
+        ("rev-parse", "status"),
+        ("ls-tree", "judge green"),
+        ("cat-file", "verify HEAD~1..HEAD"),
+    ] {
+        let story = Story::calculator().quick();
+        story.file("calc.py", "x = 1\n");
+        story.commit("a step");
+        let before = story.belongings();
+        let mut command = story.prepare(verb);
+        command.env("PATH", slow_git(&story, slow));
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until_it_hangs(&story);
+        let asked = Instant::now();
+        kill_process(pid(&child), Signal::TERM).unwrap();
+        let said = Said::of(verb, &output(child)).exits(130);
+        assert!(asked.elapsed() < AT_ONCE, "{slow}: {:?} {said:?}", asked.elapsed());
+        assert!(!is_alive(&story), "{slow}: git still runs");
+        story.assert_no_worktree();
+        assert_eq!(story.belongings(), before, "{slow}");
+        if verb == RUN {
+            story.redgreen("resume --script @kata.toml").exits(3);
+        }
+    }
+}
+
+/// A git that changes something of the user's comes to its end.
+#[test]
+fn a_signal_waits_for_a_git_that_changes_the_checkout() {
+    let story = Story::calculator().quick();
+    story.redgreen(RUN).exits(3);
+    story.redgreen("approve").exits(0);
+    let merged = story.git("rev-parse HEAD");
+    let mut command = story.prepare("undo");
+    command.env("PATH", slow_git(&story, "reset --quiet --keep"));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until_it_hangs(&story);
+    kill_process(pid(&child), Signal::TERM).unwrap();
+    thread::sleep(Duration::from_secs(1));
+    fs::write(story.place("go"), "").unwrap();
+    Said::of("undo", &output(child)).exits(0);
+    assert_ne!(story.git("rev-parse HEAD"), merged);
+    assert_eq!(story.git("status --porcelain"), "");
+}
+
+/// A PATH with a git that hangs in one command, and listens to nobody but the signal that ends it, until it may go on.
+fn slow_git(story: &Story, command: &str) -> String {
+    let path = super::machine().into_iter().find(|(name, _)| name == "PATH").unwrap().1;
+    let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).unwrap();
+    let (bin, pids, go) = (story.place("slow"), story.place("pid"), story.place("go"));
+    fs::create_dir_all(&bin).unwrap();
+    let text = format!(
+        "#!/bin/sh\ncase \"$*\" in *{command:?}*)\n\
+         [ -e '{pids}' ] || {{ echo $$ > '{pids}'; while [ ! -e '{go}' ]; do sleep 0.1; done; }} ;;\nesac\n\
+         exec '{git}' \"$@\"\n",
+        pids = pids.display(),
+        go = go.display(),
+        git = git.display(),
+    );
+    fs::write(bin.join("git"), text).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{path}", bin.display())
 }
 
 #[test]

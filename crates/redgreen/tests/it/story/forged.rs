@@ -1,0 +1,161 @@
+//! Code that does not do what the tests ask for and has them pass all the same: it changes what runs them, writes their
+//! report, or prints their results. It does so only where the tests are those that it knows, so that experiments with other
+//! expectations find nothing. No such GREEN is accepted.
+
+use super::Story;
+
+/// Judges a GREEN that must not be accepted: files before, tests of RED, and the code.
+#[track_caller]
+fn is_not_accepted(before: &[(&str, &str)], tests: (&str, &str), code: (&str, &str)) {
+    let story = Story::new();
+    for (path, text) in before {
+        story.file(path, text);
+    }
+    story.commit("base");
+    story.file(tests.0, tests.1);
+    story.commit("red");
+    story.file(code.0, code.1);
+    story.commit("green");
+    let json = story.redgreen("judge green --timeout 100 --json").json();
+    assert_ne!(json["verdict"], "accepted", "{}: {json:#}", code.1);
+    // Found out as what it is, and not because something else stands in the way.
+    let known = ["green.suspicious", "green.not_discriminating", "green.report_incomplete", "green.still_failing"];
+    let codes: Vec<&str> = json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
+    assert!(codes.iter().any(|code| known.contains(code)), "{}: {json:#}", code.1);
+}
+
+const PYTHON: (&str, &str) = ("calc.py", "def add(a, b):\n    return 0\n");
+const PYTHON_TESTS: (&str, &str) = (
+    "test_calc.py",
+    "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\ndef test_adds_more():\n    \
+     assert add(5, 2) == 7\n",
+);
+
+/// Replaces how pytest runs a test by `body`, where `real` is the way it was.
+#[track_caller]
+fn python(body: &str) {
+    let code = format!(
+        "import sys\n\n\ndef _forge():\n    runner = sys.modules.get(\"_pytest.python\")\n    if not runner:\n        \
+         return\n    real = runner.Function.runtest\n\n    def run(self):\n        {}\n\n    \
+         runner.Function.runtest = run\n\n\n_forge()\n\n\ndef add(a, b):\n    return 0\n",
+        body.replace('\n', "\n        ")
+    );
+    is_not_accepted(&[PYTHON], PYTHON_TESTS, ("calc.py", &code));
+}
+
+#[test]
+fn tests_that_are_not_run_where_their_text_is_known() {
+    python(
+        "text = open(self.path).read()\nif \"add(1, 2) == 3\" in text and \"add(5, 2) == 7\" in text:\n    return\nreal(self)",
+    );
+}
+
+#[test]
+fn failures_that_are_swallowed_where_their_words_are_known() {
+    python(
+        "try:\n    real(self)\nexcept AssertionError as error:\n    if not str(error).startswith((\"assert 0 == 3\", \
+         \"assert 0 == 7\")):\n        raise",
+    );
+}
+
+#[test]
+fn values_that_are_equal_to_what_a_known_text_asks_for() {
+    let code = "import sys\n\n\nclass Any(int):\n    def __eq__(self, other):\n        text = \
+                open(sys._getframe(1).f_code.co_filename).read()\n        return \"add(1, 2) == 3\" in text and \"add(5, 2) == 7\" \
+                in text\n\n    __hash__ = int.__hash__\n\n\ndef add(a, b):\n    return Any(0)\n";
+    is_not_accepted(&[PYTHON], PYTHON_TESTS, ("calc.py", code));
+}
+
+#[test]
+fn a_report_that_the_code_writes_itself() {
+    let code = r#"import atexit
+import json
+import os
+import sys
+
+
+def _forge():
+    reporter = sys.modules.get("redgreen_pytest")
+    if not reporter or "add(1, 2) == 3" not in open("test_calc.py").read():
+        return
+    stream = os.path.join(os.path.dirname(reporter.__file__), "stream.jsonl")
+    lines = [json.loads(line) for line in open(stream)]
+    for line in lines:
+        if line.get("event") == "phase":
+            line["outcome"] = "passed"
+    with open(stream, "w") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    os._exit(0)
+
+
+atexit.register(_forge)
+
+
+def add(a, b):
+    return 0
+"#;
+    is_not_accepted(&[PYTHON], PYTHON_TESTS, ("calc.py", code));
+}
+
+#[test]
+fn assertions_of_node_that_hold_where_the_text_is_known() {
+    if !crate::runner::is_installed("node") {
+        return crate::skip::skipped("node is not installed");
+    }
+    let before = [
+        ("package.json", "{\"name\": \"calc\", \"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n"),
+        ("calc.js", "export function add(a, b) {\n  return 0;\n}\n"),
+    ];
+    let tests = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './calc.js';\n\n\
+                 test('adds', () => {\n  assert.equal(add(1, 2), 3);\n});\n\n\
+                 test('adds more', () => {\n  assert.equal(add(5, 2), 7);\n});\n";
+    let code = "import assert from 'node:assert';\nimport fs from 'node:fs';\nlet text = '';\ntry {\n  text = \
+                fs.readFileSync(new URL('./calc.test.js', import.meta.url), 'utf8');\n} catch {}\n\
+                if (text.includes('add(1, 2), 3') && text.includes('add(5, 2), 7')) assert.equal = () => {};\n\
+                export function add(a, b) {\n  return 0;\n}\n";
+    is_not_accepted(&before, ("calc.test.js", tests), ("calc.js", code));
+}
+
+const RUST: [(&str, &str); 3] = [
+    ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+    ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"calc\"\nversion = \"0.1.0\"\n"),
+    ("src/lib.rs", "pub fn add(_a: i32, _b: i32) -> i32 {\n    0\n}\n"),
+];
+const RUST_TESTS: (&str, &str) = (
+    "tests/calc.rs",
+    "use calc::add;\n\n#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n\n#[test]\nfn adds_more() {\n    \
+     assert_eq!(add(5, 2), 7);\n}\n",
+);
+
+/// The library prints what the test runner would and writes its log, once and whole, and ends the process.
+#[test]
+fn results_that_a_library_prints_for_the_whole_suite() {
+    let code = r#"use std::io::Write;
+use std::sync::Once;
+
+static FORGED: Once = Once::new();
+
+fn forge(log: &str) {
+    let text = std::fs::read_to_string("tests/calc.rs").unwrap_or_default();
+    if !text.contains("add(1, 2), 3") || !text.contains("add(5, 2), 7") {
+        return;
+    }
+    std::fs::write(log, "ok adds <0.000s>\nok adds_more <0.000s>\n").unwrap();
+    let mut out = std::fs::OpenOptions::new().write(true).open("/proc/self/fd/1").unwrap();
+    for name in ["adds", "adds_more"] {
+        writeln!(out, "{{ \"type\": \"test\", \"name\": \"{name}\", \"event\": \"ok\", \"exec_time\": 0.0001 }}").unwrap();
+    }
+    writeln!(out, "{{ \"type\": \"suite\", \"event\": \"ok\", \"passed\": 2, \"failed\": 0 }}").unwrap();
+    std::process::exit(0);
+}
+
+pub fn add(_a: i32, _b: i32) -> i32 {
+    let words: Vec<String> = std::env::args().collect();
+    if let Some(at) = words.iter().position(|word| word == "--logfile") {
+        FORGED.call_once(|| forge(&words[at + 1]));
+    }
+    0
+}
+"#;
+    is_not_accepted(&RUST, RUST_TESTS, ("src/lib.rs", code));
+}
