@@ -129,3 +129,29 @@ pub fn plain_signatures(source: &str) -> Vec<(String, Vec<String>)> {
     });
     plain.map(|one| (one.name, one.kinds)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_spelled_otherwise_means_the_same() {
+        let comment = "test_redgreen_canary, test_redgreen_sound\n";
+        for (path, source, expected) in [
+            ("a.py", "assert add(1, -2) == 3", "assert add( 1, - 2) ==  3\n# "),
+            (
+                "a.py",
+                "def f():\n    \"\"\"1\"\"\"\n    return 'a' \"b\"\n",
+                "def f():\n    \"\"\"1\"\"\"\n    return  'a'  \"b\"\n# ",
+            ),
+            ("a.py", "x = f\"{1 + 1 = } {'x'}\"\n", "x = f\"{1 + 1 = } {'x'}\"\n# "),
+            ("a.py", "x = [\n    1,\n    2, None]\n", "x = [\n    1,\n    2,  None]\n# "),
+            ("a.js", "assert.equal(f(`a${1}`), \"b\");\n", "assert.equal(f(`a${1}`),  \"b\");\n// "),
+            ("a.tsx", "render(<A b=\"c\">1 d</A>);\n", "render(<A b= \"c\">1 d</A>);\n// "),
+        ] {
+            let text = respelled(Language::of_path(path), source).unwrap();
+            assert_eq!(text, format!("{expected}{comment}"), "{source}");
+        }
+        assert_eq!(respelled(Language::Other, "1"), None);
+    }
+}
