@@ -44,7 +44,7 @@ pub fn check(root: &Path, environment: &Environment) -> Result<()> {
         return Ok(());
     }
     let failure =
-        Failure::usage("this project's settings have commands or permissions that you have not agreed to yet");
+        Failure::usage("this project's settings ask for what you have not agreed to yet");
     let failure = trust
         .commands
         .iter()
