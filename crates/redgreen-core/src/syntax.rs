@@ -65,7 +65,7 @@ pub use stub::is_stub;
 pub use surface::{Given, identifiers, surface};
 
 pub use tree::SOURCE_BYTES_MAX;
-pub use written::{Signature, plain_signatures, signatures, written_calls, written_rows, written_values};
+pub use written::{Signature, signatures, written_calls, written_rows, written_values};
 
 #[cfg(test)]
 mod tests;

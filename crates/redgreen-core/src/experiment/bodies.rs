@@ -6,8 +6,8 @@
 //! The bodies run in reverse order and twice in one process: code that counts its calls is noticed as well. A body that
 //! fails is blamed only where it fails as the only body, too, and passes as the only test under the runner.
 
-mod go;
-mod rust;
+pub(super) mod go;
+pub(super) mod rust;
 
 use super::outside::unseen;
 use super::{About, Experiment, Material, Question, Tree, Way, target_files};
@@ -19,6 +19,8 @@ const BODIES_MAX: usize = 40;
 /// How the program begins a line that tells what became of a body.
 const MARK: &str = "~~ body";
 const ROUNDS: usize = 2;
+/// Stands at the end of what a program said that was ended because its time was over.
+pub const UNFINISHED: &str = "~~ unfinished";
 /// What the program is called.
 pub const NAME: &str = "program";
 

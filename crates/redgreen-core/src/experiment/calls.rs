@@ -11,8 +11,10 @@
 //! REFACTOR: the answers are those of the tree before, also for arguments near the recorded ones. Needed for changes that
 //! no test notices: a check dropped, another exception, an argument changed in place.
 
+pub mod built;
 mod outcome;
 mod python;
+mod rust_data;
 mod script;
 
 use serde::Deserialize;

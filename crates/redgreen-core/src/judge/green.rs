@@ -81,7 +81,7 @@ fn fails_in_a_program(
     verdict: &mut Verdict,
 ) -> Asked<Option<Reason>> {
     for program in bodies::programs(material) {
-        let Some(said) = case.observe(&program.experiment(material))?.said() else { continue };
+        let Some(said) = finished(case.observe(&program.experiment(material))?) else { continue };
         told.anything = true;
         for (at, held) in program.held(said).into_iter().enumerate() {
             let id = program.test(at).to_owned();
@@ -90,7 +90,7 @@ fn fails_in_a_program(
             }
             // Other bodies may have left something behind.
             let only = program.with_only(at);
-            let Some(said) = case.observe(&only.experiment(material))?.said() else { continue };
+            let Some(said) = finished(case.observe(&only.experiment(material))?) else { continue };
             let passes_as_the_only_test = || -> Asked<bool> {
                 let report = case.report(&order::alone(&id, 1))?;
                 // A test of Go that runs others is told by them alone.
@@ -116,6 +116,11 @@ fn fails_in_a_program(
         }
     }
     Ok(None)
+}
+
+/// What a program said that came to its end: another had no time to tell of every body.
+fn finished(observation: &Observation) -> Option<&str> {
+    observation.said().filter(|said| !said.ends_with(bodies::UNFINISHED))
 }
 
 /// A test of RED that passes only after others, or only once. It is tried twice before anybody is blamed.

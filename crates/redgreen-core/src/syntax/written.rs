@@ -1,41 +1,19 @@
 //! Question 9: which values does a file write out, and which calls with nothing but such values?
 
-use super::call::{Part, calls, parts};
+use super::call::{calls, parts};
 use super::language::Language;
 use super::literal::{class, is_pure};
 use super::tree::{Node, Tree};
 
 /// Lists and tuples, as languages write them.
-const ROWS: &[&str] = &["list", "tuple", "array", "tuple_expression", "array_expression"];
-/// Parameters whose values can be written down from their type alone.
-const PLAIN: &[&str] =
-    &["&str", "bool", "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f32", "f64"];
+const ROWS: &[&str] = &["list", "tuple", "array", "tuple_expression", "array_expression", "literal_value"];
 
-/// The name and the arguments, as written, of calls to one of the functions whose arguments are all written out.
-pub fn written_calls(language: Language, source: &str, names: &[String]) -> Vec<(String, String)> {
+/// The arguments, as written, of calls to a function whose arguments are all written out.
+pub fn written_calls(language: Language, source: &str, name: &str) -> Vec<Vec<String>> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
-    let mut found = Vec::new();
-    let is_known = |name: &str| names.iter().any(|known| known == name);
-    let mut add = |name: &str, parts: Vec<Part<'_>>| {
-        if !parts.is_empty() && parts.iter().all(is_pure) {
-            let text: Vec<&str> = parts.iter().map(Part::text).collect();
-            found.push((name.to_owned(), text.join(", ")));
-        }
-    };
-    for call in calls(tree.root()) {
-        let name = call.callee.rsplit(['.', ':']).next().unwrap_or_default();
-        if let Some(arguments) = call.arguments.filter(|_| is_known(name)) {
-            add(name, parts(arguments));
-        }
-    }
-    // Inside a macro a call is no more than a name and a group.
-    for group in tree.nodes().filter(|node| node.kind() == "token_tree" && node.text().starts_with('(')) {
-        let name = group.before().next().filter(|name| name.kind() == "identifier").map_or("", Node::text);
-        if is_known(name) && group.parent().is_some_and(|around| around.kind() == "token_tree") {
-            add(name, parts(group));
-        }
-    }
-    found
+    let called = calls(tree.root()).filter(|call| call.name() == name).filter_map(|call| call.arguments);
+    let written = called.map(parts).filter(|parts| !parts.is_empty() && parts.iter().all(is_pure));
+    written.map(|parts| parts.iter().map(|part| part.text().to_owned()).collect()).collect()
 }
 
 /// Numbers, texts and the like.
@@ -71,13 +49,19 @@ pub fn signatures(language: Language, source: &str) -> Vec<Signature> {
     let functions = tree.root().named_children().filter(|node| node.is(&["function_item", "function_declaration"]));
     let told = functions.filter_map(|function| {
         let parameters = function.child("parameters")?.named_children();
-        let kinds: Option<Vec<String>> =
-            parameters.map(|one| one.child("type").map(|kind| kind.text().to_owned())).collect();
+        // Go: `a, b int`.
+        let kinds: Option<Vec<Vec<String>>> = parameters
+            .map(|one| {
+                let names = one.children().filter(|child| child.field() == Some("name")).count();
+                Some(vec![one.child("type")?.text().to_owned(); names.max(1)])
+            })
+            .collect();
+        let returns = function.child("return_type").or_else(|| function.child("result"));
         let marked = |word| function.children().any(|child| child.is(&["function_modifiers"]) && child.text() == word);
         Some(Signature {
             name: function.child("name")?.text().to_owned(),
-            kinds: kinds?,
-            returns: function.child("return_type").map_or("()", Node::text).to_owned(),
+            kinds: kinds?.concat(),
+            returns: returns.map_or("()", Node::text).to_owned(),
             generic: function
                 .child("type_parameters")
                 .is_some_and(|all| all.named_children().any(|one| !is_lifetime(one))),
@@ -89,14 +73,4 @@ pub fn signatures(language: Language, source: &str) -> Vec<Signature> {
 
 fn is_lifetime(parameter: Node<'_>) -> bool {
     parameter.text().starts_with('\'')
-}
-
-/// Outermost functions of Rust that take nothing but plain values, with the types of these.
-pub fn plain_signatures(source: &str) -> Vec<(String, Vec<String>)> {
-    let plain = signatures(Language::Rust, source).into_iter().filter(|one| {
-        // No order of its own, or nothing that can be shown.
-        let shown = !["impl ", "dyn ", "Hash", "fn("].iter().any(|part| one.returns.contains(part));
-        shown && !one.generic && !one.awaited && one.kinds.iter().all(|kind| PLAIN.contains(&kind.as_str()))
-    });
-    plain.map(|one| (one.name, one.kinds)).collect()
 }

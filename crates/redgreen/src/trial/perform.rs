@@ -117,11 +117,11 @@ impl Court<'_> {
                 self.lay_out(conditions, &Experiment { edits: Vec::new(), ..experiment.clone() }, apart)?;
                 let home = self.room.folder().join(home);
                 let output = self.start(&self.given(self.room.program(built).cwd(&home)), DRIVER_WALL)?;
-                // One that was ended had no time to tell of every body.
-                Ok(match output.exit {
-                    Exit::TimedOut => Observation::Nothing,
-                    Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted => Observation::Said(output.stdout_text()),
-                })
+                let said = self.redacted(&output.stdout_text());
+                Ok(Observation::Said(match output.exit {
+                    Exit::TimedOut => format!("{said}\n{}", bodies::UNFINISHED),
+                    Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted => said,
+                }))
             }
         }
     }

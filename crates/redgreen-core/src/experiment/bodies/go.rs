@@ -105,7 +105,7 @@ fn whole(id: &str, test: &str) -> String {
 }
 
 /// The folder of the module that a folder belongs to.
-fn module_root(material: &Material<'_>, folder: &str) -> Option<String> {
+pub(in crate::experiment) fn module_root(material: &Material<'_>, folder: &str) -> Option<String> {
     let mut here = folder;
     loop {
         if material.paths.contains(&join(here, "go.mod")) {
@@ -115,17 +115,17 @@ fn module_root(material: &Material<'_>, folder: &str) -> Option<String> {
     }
 }
 
-fn module_path(manifest: &str) -> Option<String> {
+pub(in crate::experiment) fn module_path(manifest: &str) -> Option<String> {
     let path = manifest.lines().find_map(|line| line.trim_start().strip_prefix("module "))?;
     path.split_whitespace().next().map(|path| path.trim_matches('"').to_owned())
 }
 
-fn package_of(source: &str) -> Option<String> {
+pub(in crate::experiment) fn package_of(source: &str) -> Option<String> {
     let name = source.lines().find_map(|line| line.strip_prefix("package "))?;
     name.split_whitespace().next().map(str::to_owned)
 }
 
-fn join(folder: &str, path: &str) -> String {
+pub(in crate::experiment) fn join(folder: &str, path: &str) -> String {
     match (folder, path) {
         ("", _) => path.to_owned(),
         (_, "") => folder.to_owned(),

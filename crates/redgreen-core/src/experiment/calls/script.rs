@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::super::beside::Beside;
-use super::super::inquiry::{relative, without_ending};
 use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, selection};
 use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
 use crate::framework::invoke::Selection;
@@ -20,7 +18,6 @@ pub(in crate::experiment) const DRIVER: Driver = Driver {
     source: concat!(
         include_str!("values.mjs"),
         include_str!("repeat.mjs"),
-        include_str!("../answer.mjs"),
         include_str!("plain.mjs")
     ),
 };
@@ -118,9 +115,10 @@ pub(super) fn again(material: &Material<'_>, recording: &Recording, tree: Tree, 
 /// A test in the place and by the name of one of RED's that makes the calls and does nothing else.
 pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64]) -> Option<Experiment> {
     let (file, item, source) = first_target(material, Speaker::Script)?;
-    let beside = Beside { path: &file, source: &source };
     let required = source.contains("require(") && !source.lines().any(|line| line.starts_with("import "));
-    let is_node = beside.runner() == Some("node:test");
+    // The runner that the file imports; others leave their words lying about.
+    let runner = ["vitest", "node:test", "@jest/globals"].into_iter().find(|runner| source.contains(runner));
+    let is_node = runner == Some("node:test");
     let modules: Vec<String> = changed_modules(material, Speaker::Script)
         .into_iter()
         .map(|path| {
@@ -128,9 +126,12 @@ pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64])
             format!("{}: () => import({})", Value::from(path), Value::from(named))
         })
         .collect();
-    let word = beside.word();
+    let word = if source.contains("test(") || source.contains("test.") { "test" } else { "it" };
     let mut text = String::from("// @ts-nocheck\n");
-    let brought = beside.runner().map(|runner| beside.bring(&format!("{{ {word} }}"), runner, required));
+    let brought = runner.map(|runner| match required {
+        true => format!("const {{ {word} }} = require(\"{runner}\");\n"),
+        false => format!("import {{ {word} }} from \"{runner}\";\n"),
+    });
     text.push_str(&brought.unwrap_or_default());
     text.push_str(&format!("const redgreenModules = {{ {} }};\n", modules.join(", ")));
     let lines: Vec<&String> = recording.lines.iter().filter(|line| line.starts_with('{')).collect();
@@ -151,6 +152,22 @@ pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64])
     Some(Experiment { edits, removed, ..run })
 }
 
+/// As TypeScript and its runners name a module.
+fn without_ending(path: &str) -> &str {
+    [".d.ts", ".ts", ".tsx", ".mts", ".cts", ".jsx"].iter().find_map(|ending| path.strip_suffix(ending)).unwrap_or(path)
+}
+
+/// The way from a file to another.
+fn relative(from: &str, to: &str) -> String {
+    let folders: Vec<&str> = from.split('/').collect();
+    let (_, folders) = folders.split_last().unwrap_or((&"", &[]));
+    let parts: Vec<&str> = to.split('/').collect();
+    let shared = folders.iter().zip(&parts).take_while(|(one, other)| one == other).count();
+    let up = "../".repeat(folders.len() - shared);
+    let down = parts.get(shared..).unwrap_or_default().join("/");
+    if up.is_empty() { format!("./{down}") } else { format!("{up}{down}") }
+}
+
 /// Files that a script of the project has loaded before the tests.
 fn prepared(material: &Material<'_>) -> Vec<String> {
     let manifests = material.paths.iter().filter(|path| path.rsplit('/').next() == Some("package.json"));
@@ -166,4 +183,21 @@ fn prepared(material: &Material<'_>) -> Vec<String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_is_named_by_the_way_to_it() {
+        for (from, to, way) in [
+            ("add.test.ts", "add", "./add"),
+            ("tests/add.test.ts", "src/add", "../src/add"),
+            ("src/add.test.ts", "src/lib/add", "./lib/add"),
+            ("a/b/c.test.ts", "a/d/e", "../d/e"),
+        ] {
+            assert_eq!(relative(from, to), way);
+        }
+    }
 }
