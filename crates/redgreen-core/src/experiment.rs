@@ -416,9 +416,10 @@ fn target_files(material: &Material<'_>) -> Vec<String> {
     let targets = material.targets.iter().filter_map(|id| material.after.test(id));
     let mut files: Vec<String> = Vec::new();
     for test in targets {
+        let told = test.identity().file();
         let holds = |path: &&String| {
             Language::of_path(path) != Language::Other
-                && (test.id.starts_with(path.as_str()) || test.file.as_deref() == Some(path.as_str()))
+                && (told.as_deref() == Some(path.as_str()) || test.file.as_deref() == Some(path.as_str()))
         };
         let by_item = |path: &&String| {
             path.ends_with(".rs")

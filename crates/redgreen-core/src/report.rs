@@ -14,6 +14,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::framework::{self, Identity};
+
 /// One run of a suite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -135,6 +137,17 @@ impl Test {
     /// A test of which no more is known than how it ended.
     pub fn new(id: impl Into<String>, status: Status) -> Test {
         Test { id: id.into(), status, file: None, line: None, message: None, exception: None, duration_ms: None }
+    }
+
+    /// What its id says of it.
+    pub fn identity(&self) -> Identity<'_> {
+        framework::identity(&self.id)
+    }
+
+    /// Whether it is in that file, as far as can be told. The file of a failure may be the code that it failed in, so the id
+    /// is asked as well.
+    pub fn is_in(&self, path: &str) -> bool {
+        self.file.as_deref() == Some(path) || self.identity().is_in(path) == Some(true)
     }
 }
 

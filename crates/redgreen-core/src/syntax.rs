@@ -48,7 +48,7 @@ pub use imports::{Import, imports};
 pub use inert::{
     INERT_LOG, INERT_PLACE, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program, inert_stub,
 };
-pub use item::{Item, Marker, items};
+pub use item::{Item, Marker, items, names_of, separator};
 pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};
 pub use look::looks_at;

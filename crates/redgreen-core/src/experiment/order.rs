@@ -8,6 +8,7 @@
 
 use super::{Experiment, Material, Question, Tree, selection, target_files};
 use crate::framework::invoke::Selection;
+use crate::framework::{self, Home};
 use crate::report::{Report, Status, Test};
 use crate::syntax::{self, Language};
 use crate::verdict::{Code, Reason};
@@ -61,7 +62,9 @@ pub fn alone(id: &str, time: usize) -> Experiment {
 
 /// The rows of the same test, by themselves, on a tree before; nothing for a test without rows.
 pub fn rows_before(id: &str, tree: Tree) -> Option<Experiment> {
-    let (item, _) = id.split_once('[').filter(|_| id.ends_with(']'))?;
+    let told = framework::identity(id);
+    let case = told.case.filter(|_| matches!(told.home, Home::File(_)))?;
+    let item = id.strip_suffix(&format!("[{case}]"))?;
     let what = format!("the rows of {item} by themselves, on the code before");
     Some(Experiment { tree, what, ..alone(item, 1) })
 }
@@ -86,8 +89,8 @@ pub fn suspects(material: &Material<'_>, report: &Report) -> Vec<String> {
 }
 
 pub fn fails(report: &Report, id: &str) -> bool {
-    // A test of Go that runs others is told by them alone.
-    let own = |test: &&Test| test.id == id || test.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'));
+    let told = framework::identity(id);
+    let own = |test: &&Test| test.id == id || told.runs(&test.identity());
     report.tests.iter().filter(own).any(|test| test.status.is_failure())
 }
 

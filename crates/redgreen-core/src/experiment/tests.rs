@@ -221,9 +221,9 @@ fn results_belong_to_items() {
         ("src/lib.rs", "tests::four", "roman::tests::four", None, true),
         ("src/lib.rs", "tests::four", "roman::tests::fourteen", None, false),
         ("tests/roman.rs", "four", "roman/tests/roman::four", None, true),
-        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - to_roman", None, true),
-        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - to_roman #2", None, true),
-        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - from_roman", None, false),
+        ("src/lib.rs", "to_roman::(doc)", "roman/doc::src/lib.rs - to_roman", None, true),
+        ("src/lib.rs", "to_roman::(doc)", "roman/doc::src/lib.rs - to_roman #2", None, true),
+        ("src/lib.rs", "to_roman::(doc)", "roman/doc::src/lib.rs - from_roman", None, false),
         ("a.test.ts", "roman > four", "a.test.ts > roman > four", Some("a.test.ts"), true),
         ("a.test.ts", "four", "b.test.ts > four", Some("b.test.ts"), false),
         ("a.test.ts", "wrap > wraps %j at %i", "a.test.ts > wrap > wraps \"a\" at 5", Some("a.test.ts"), true),
@@ -407,8 +407,11 @@ fn one_canary_has_to_fail_and_the_other_to_pass() {
         ("a.test.ts", "test(\"test_a\", () => {\n  expect(f(1)).toBe(2);\n});\n"),
         ("tests/a.rs", "#[test]\nfn test_a() {\n    assert_eq!(f(1), 2);\n}\n"),
     ] {
-        let id =
-            |item: &str| if path.ends_with(".ts") { format!("{path} > {item}") } else { format!("{path}::{item}") };
+        let id = |item: &str| match path.rsplit_once('.') {
+            Some((_, "ts")) => format!("{path} > {item}"),
+            Some((stem, "rs")) => format!("roman/{stem}::{item}"),
+            _ => format!("{path}::{item}"),
+        };
         let scene = Scene { now: &[(path, source)], targets: &[&id("test_a")], ..Scene::default() };
         for (fails, sound, expected) in [
             ("-", "+", "right".to_owned()),

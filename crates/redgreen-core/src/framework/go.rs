@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Step, Unable};
-use super::{Framework, How, Process, file_name};
+use super::{Framework, Home, How, Identity, Process, file_name};
 use crate::coverage::Format;
 use crate::format::go_json::{self, End, GoTest, Panic, Stream};
 use crate::format::{bounded_head, stream};
@@ -22,7 +22,8 @@ pub const FRAMEWORK: Framework = Framework {
     // `./...` ends where another go.mod begins.
     reach: Reach::Package,
     tools: &["go"],
-    is_id: |id| split_id(id).is_some(),
+    is_id: |id| split_id(id).is_some_and(|(_, test)| test.split('/').next().is_some_and(is_name)),
+    read: read_id,
     is_test_file: |path| path.ends_with("_test.go") || in_testdata(path),
     is_runner_config: |path| matches!(file_name(path), "go.mod" | "go.sum" | "go.work" | "go.work.sum"),
     litter: &["*.test", "*.prof"],
@@ -166,6 +167,12 @@ fn split_id(id: &str) -> Option<(&str, &str)> {
     let starts = TEST_NAMES.iter().flat_map(|name| id.match_indices(name)).map(|(at, _)| at);
     let at = starts.filter(|&at| id.get(..at).is_some_and(|before| before.ends_with('.'))).min()?;
     Some((id.get(..at.checked_sub(1)?)?, id.get(at..)?))
+}
+
+fn read_id(id: &str) -> Identity<'_> {
+    let (package, test) = split_id(id).unwrap_or(("", id));
+    let (function, case) = test.split_once('/').map_or((test, None), |(function, case)| (function, Some(case)));
+    Identity::of(Home::Package(package), vec![function], case)
 }
 
 /// Each level of subtests is a pattern of its own.
@@ -386,9 +393,8 @@ fn package_of(id: &str) -> Option<&str> {
     split_id(id).map(|(package, _)| package)
 }
 
-/// The function that a test or a subtest is of.
-pub(crate) fn function_of(id: &str) -> Option<&str> {
-    split_id(id).and_then(|(_, test)| test.split('/').next())
+fn is_name(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
 /// `    calc_test.go:20: words`: the file's name alone, in the folder of its package.

@@ -67,6 +67,8 @@ pub(super) struct Decoration<'t> {
     pub(super) text: String,
 }
 
+/// What an example in documentation is called.
+const EXAMPLE: &str = "(doc)";
 /// Files whose items are kept: where a test is written is looked for in all files of a project in Rust.
 const KNOWN_MAX: usize = 200;
 
@@ -423,6 +425,16 @@ pub(super) fn within<'a, 't, T>(all: &'a [T], node: Node<'t>, place: impl Fn(&T)
     rest.get(..length).unwrap_or_default()
 }
 
+/// What stands between the names of an item's own name.
+pub fn separator(language: Language) -> &'static str {
+    row(language).separator
+}
+
+/// The names that an item's name is made of, from the outermost to its own. An example has the name of what it documents.
+pub fn names_of(language: Language, name: &str) -> Vec<&str> {
+    name.split(separator(language)).filter(|part| *part != EXAMPLE).collect()
+}
+
 /// The last name of a qualified one.
 pub(super) fn simple(name: &str) -> &str {
     name.rsplit([':', '.', '>']).next().unwrap_or(name).trim()
@@ -439,7 +451,7 @@ fn doc_item(tree: &Tree<'_>, test: &DocTest<'_>) -> Item {
     let mut path: Vec<String> = test.place.ancestors().filter_map(name).collect();
     path.reverse();
     path.extend(test.owner.and_then(name));
-    path.push("(doc)".to_owned());
+    path.push(EXAMPLE.to_owned());
     let code = masked(tree.source, &test.code);
     let parsed = Tree::parse(tree.language, &code);
     let claims = parsed.as_ref().map(assertions).unwrap_or_default();

@@ -15,11 +15,7 @@ const BODY: &str = include_str!("bare_body.mjs");
 pub(in crate::experiment) const DRIVER: Driver = Driver {
     interpreter: Interpreter::Node,
     file: "main.mjs",
-    source: concat!(
-        include_str!("values.mjs"),
-        include_str!("repeat.mjs"),
-        include_str!("plain.mjs")
-    ),
+    source: concat!(include_str!("values.mjs"), include_str!("repeat.mjs"), include_str!("plain.mjs")),
 };
 
 /// Files with settings of runners, and what they hold where nothing is set.
