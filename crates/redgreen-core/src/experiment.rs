@@ -313,19 +313,12 @@ fn red(material: &Material<'_>) -> Vec<Experiment> {
     }
     let records = |file: &String| (material.now)(file).is_some_and(|source| source.contains("Snapshot("));
     if files.iter().any(records) {
-        controls.push(Experiment {
-            question: Question::Recording,
-            tree: Tree::Head,
-            edits: Vec::new(),
-            way: Way::Tests(selection(&files, material.targets)),
-            removed: Vec::new(),
-            time: 0,
-            // Runners write missing snapshots, except where they take themselves to be in CI.
-            variables: vec![("CI", String::new())],
-            about: Vec::new(),
-            what: "the new tests, recording snapshots".to_owned(),
-            otherwise: None,
-        });
+        let what = "the new tests, recording snapshots";
+        let selection = selection(&files, material.targets);
+        // Runners write missing snapshots, except where they take themselves to be in CI.
+        let variables = vec![("CI", String::new())];
+        let run = Experiment::of_tests(Question::Recording, Tree::Head, selection, what);
+        controls.push(Experiment { variables, ..run });
     }
     controls.extend(stub::stubs(material, &files));
     controls

@@ -31,8 +31,6 @@ mod python;
 mod resolve;
 mod rust;
 mod sight;
-mod smell;
-mod stated;
 mod stub;
 mod surface;
 
@@ -59,13 +57,11 @@ pub use perturb::{
     Edit, Extent, How, Letters, Perturbations, Perturbed, Pick, Way, impossible, impossible_each, perturb, stopped_each,
 };
 pub use resolve::{Package, Project, package_name, resolve};
-pub use smell::{Finding, Smell};
-pub use stated::{Stated, stated};
 pub use stub::is_stub;
 pub use surface::{Given, identifiers, surface};
 
 pub use tree::SOURCE_BYTES_MAX;
-pub use written::{Signature, signatures, written_calls, written_rows, written_values};
+pub use written::{Signature, signatures, written_answers, written_calls, written_rows, written_values};
 
 #[cfg(test)]
 mod tests;

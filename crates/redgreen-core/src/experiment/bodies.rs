@@ -11,6 +11,7 @@ pub(super) mod rust;
 
 use super::outside::unseen;
 use super::{About, Experiment, Material, Question, Tree, Way, target_files};
+use crate::framework::invoke::Selection;
 use crate::report::Status;
 use crate::syntax::{self, Item, Language};
 
@@ -96,18 +97,7 @@ impl Program {
             home: self.home.clone(),
             apart: unseen(material),
         };
-        Experiment {
-            question: Question::Calls,
-            tree: Tree::Head,
-            edits,
-            way,
-            removed: Vec::new(),
-            time: 0,
-            variables: Vec::new(),
-            about: Vec::new(),
-            what,
-            otherwise: None,
-        }
+        Experiment { edits, way, ..Experiment::of_tests(Question::Calls, Tree::Head, Selection::All, &what) }
     }
 
     /// The program with one of its bodies.

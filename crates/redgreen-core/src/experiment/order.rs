@@ -120,33 +120,11 @@ fn contradiction(material: &Material<'_>) -> Option<String> {
     for file in target_files(material) {
         let language = Language::of_path(&file);
         let Some(source) = (material.now)(&file) else { continue };
-        let names: Vec<String> = syntax::imports(language, &source).into_iter().flat_map(|one| one.names).collect();
-        if matches!(language, Language::Rust | Language::Go) {
-            known.extend(compared(&source));
-            continue;
-        }
-        for item in syntax::items(language, &file, &source).iter().filter(|item| item.is_test) {
-            let stated = syntax::stated(language, &file, &source, item, &names).into_iter();
-            known.extend(stated.map(|one| (format!("{}({})", one.name, one.arguments.join(", ")), one.expected)));
-        }
+        known.extend(syntax::written_answers(language, &file, &source));
     }
     let other =
         |(call, expected): &&(String, String)| known.iter().any(|(known, other)| known == call && other != expected);
     known.iter().find(other).map(|(call, _)| call.clone())
-}
-
-/// Calls and the values that tests of Rust or Go compare them with, as far as both stand in one line.
-fn compared(source: &str) -> Vec<(String, String)> {
-    const WAYS: [&str; 3] = [
-        r"assert_eq!\(\s*([\w:.]+\([^()]*\)(?:\.unwrap\(\))?)\s*,\s*([^,;]+?)\s*\);",
-        r":?=\s*([\w.]+\([^()]*\));\s*\w+\s*!=\s*([^\s{]+)",
-        r"if\s+([\w.]+\([^()]*\))\s*!=\s*([^\s{]+)",
-    ];
-    let found = WAYS.iter().filter_map(|way| regex::Regex::new(way).ok()).flat_map(|way| {
-        let pairs = way.captures_iter(source).map(|found| (found[1].to_owned(), found[2].to_owned()));
-        pairs.collect::<Vec<_>>()
-    });
-    found.collect()
 }
 
 /// The tests of RED that pass, in the order in which they ran.

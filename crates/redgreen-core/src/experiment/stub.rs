@@ -32,18 +32,9 @@ pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment
     };
     stand_ins.extend(data);
     let with = |value: &str| vec![(INERT_VALUE, value.to_owned())];
-    let control = Experiment {
-        question: Question::Inert,
-        tree: Tree::Head,
-        edits: stand_ins,
-        way,
-        removed: Vec::new(),
-        time: 0,
-        variables: Vec::new(),
-        about: files.iter().flat_map(|file| tests_of(material, file)).collect(),
-        what: what.to_owned(),
-        otherwise: None,
-    };
+    let about = files.iter().flat_map(|file| tests_of(material, file)).collect();
+    let run = Experiment::of_tests(Question::Inert, Tree::Head, Selection::All, what);
+    let control = Experiment { edits: stand_ins, way, about, ..run };
     // Only a test that passes with both values that do nothing asks for nothing.
     let other = Experiment { variables: with("other"), otherwise: checked(material, &control), ..control.clone() };
     let mut all = vec![Experiment { otherwise: Some(Box::new(other)), ..control.clone() }];
@@ -128,18 +119,9 @@ pub(super) fn emptied(material: &Material<'_>, files: &[String]) -> Option<Exper
     if !edits.iter().any(|(path, _)| is_built(path) && is_new(path)) {
         return None;
     }
-    let control = Experiment {
-        question: Question::Empty,
-        tree: Tree::Head,
-        edits,
-        way: Way::Tests(selection(files, material.targets)),
-        removed: Vec::new(),
-        time: 0,
-        variables: Vec::new(),
-        about: Vec::new(),
-        what: "the tests of RED, with code that does nothing".to_owned(),
-        otherwise: None,
-    };
+    let what = "the tests of RED, with code that does nothing";
+    let run = Experiment::of_tests(Question::Empty, Tree::Head, selection(files, material.targets), what);
+    let control = Experiment { edits, ..run };
     let other = Experiment { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
     Some(Experiment { otherwise: Some(Box::new(other)), ..control })
 }
