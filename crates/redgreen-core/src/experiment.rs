@@ -136,6 +136,11 @@ pub enum Allowance {
 }
 
 impl Question {
+    /// What the answer means is told by comparing it with another one.
+    fn is_compared(self) -> bool {
+        matches!(self, Self::Suite | Self::Calls | Self::Withheld | Self::Order | Self::Reworked)
+    }
+
     pub fn allowance(self) -> Allowance {
         match self {
             Self::Expectation => Allowance::Expectation,
@@ -339,6 +344,8 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     controls.extend(stub::emptied(material, &files));
     controls.extend(impossible::impossible(material, &files));
     controls.extend(calls::watches(material, Tree::Head).into_iter().map(|watch| watch.experiment));
+    let programs = bodies::programs(material).into_iter().filter(|program| !program.tells_order());
+    controls.extend(programs.map(|program| program.experiment(material)));
     // What these mean is told later; they are listed here to be made beside the others. Where code is built, nothing is.
     let built = files.iter().any(|file| matches!(Language::of_path(file), Language::Rust | Language::Go));
     let orders = if built { order::Orders::default() } else { order::orders(material) };
@@ -351,10 +358,12 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
 impl Experiment {
     /// What the observation says of the suite.
     pub fn weigh(&self, material: &Material<'_>, observation: &Observation) -> Answer {
+        if self.question.is_compared() {
+            return Answer::Right;
+        }
         let Some(report) = observation.report() else { return Answer::Unknown(self.what.clone()) };
         let calls = observation.log();
         match self.question {
-            // What these mean is told by comparing two of them.
             Question::Suite | Question::Calls | Question::Withheld | Question::Order | Question::Reworked => {
                 Answer::Right
             }
@@ -437,8 +446,11 @@ pub fn new_tests(material: &Material<'_>) -> Vec<About> {
     let files = changed_test_files(material).into_iter();
     let tests = files.flat_map(|file| {
         let tests = tests_of(material, &file);
-        let is_bench = file.ends_with(".rs") && file.split('/').any(|folder| folder == "benches");
-        if tests.is_empty() && is_bench { vec![About { item: "the benchmark".to_owned(), file }] } else { tests }
+        if tests.is_empty() && change::is_benchmark(&file) {
+            vec![About { item: "the benchmark".to_owned(), file }]
+        } else {
+            tests
+        }
     });
     tests.collect()
 }

@@ -27,7 +27,7 @@ use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
 use outcome::{By, alike, shown};
-pub(super) use python::DRIVER as PYTHON;
+pub(super) use python::{DRIVER as PYTHON, RUNNERS};
 pub(super) use script::DRIVER as SCRIPT;
 
 /// Differences that are told.

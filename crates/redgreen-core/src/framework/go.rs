@@ -37,33 +37,16 @@ const MODULES: &str = "modules";
 const TEST_FILES: &str = "**/*_test.go";
 const COVERAGE_FILE: &str = "cover.out";
 
-/// What the compiler and the loader say of something that is not there yet, or not there in this form.
-const MISSING_SYMBOL: &[&str] = &[
-    "undefined: ",
-    "undefined (type",
-    "has no field or method",
-    "is not in std",
-    "is not in GOROOT",
-    "cannot find package",
-    "cannot find module",
-    "no required module provides package",
-    "no non-test Go files",
-    "no Go files in",
-    "not enough arguments in call",
-    "too many arguments in call",
-    "not enough return values",
-    "assignment mismatch",
-    "cannot use ",
-    "missing method",
-    "not exported by package",
-];
+/// Mistakes that a test file makes all by itself: whatever the code is, it does not compile.
+const ITS_OWN: &[&str] = &["not used", "redeclared"];
 /// The exception of a test that a panic ended.
 pub(crate) const PANIC: &str = "panic";
 /// What Go says of a test that wanted to end the process itself.
 const EXITED: &str = "unexpected call to os.Exit";
 /// Where the compiler stops telling; it is wrong with nothing.
 const NO_MORE: &str = "too many errors";
-const SYNTAX: &[&str] = &["syntax error", "expected ", "missing ','", "illegal character", "not terminated"];
+const SYNTAX: &[&str] = &["syntax error", "missing ','", "illegal character", "not terminated"];
+const EXPECTED: &str = "expected ";
 
 fn detect(folder: &Folder) -> Evidence {
     if folder.has(MANIFEST) { Evidence::Sure } else { Evidence::None }
@@ -274,8 +257,17 @@ fn load_error(file: Option<String>, line: Option<u32>, kind: LoadErrorKind, word
     LoadError { stage: Stage::Build, file, line, kind, code: None, message: bounded_head(words) }
 }
 
+/// The compiler gives no codes, and words its findings anew from version to version. What is neither a mistake of form nor
+/// one of the file alone is a demand on other code: a name, a field, a parameter, a type.
 fn kind_of(words: &str) -> LoadErrorKind {
-    LoadErrorKind::of(words, MISSING_SYMBOL, SYNTAX)
+    let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
+    if words.starts_with(EXPECTED) || says(SYNTAX) {
+        LoadErrorKind::Syntax
+    } else if says(ITS_OWN) {
+        LoadErrorKind::Other
+    } else {
+        LoadErrorKind::MissingSymbol
+    }
 }
 
 fn add_tests(report: &mut Report, stream: &Stream, places: &Places, exit: Exit) {

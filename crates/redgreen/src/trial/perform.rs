@@ -117,11 +117,7 @@ impl Court<'_> {
                 self.lay_out(conditions, &Experiment { edits: Vec::new(), ..experiment.clone() }, apart)?;
                 let home = self.room.folder().join(home);
                 let output = self.start(&self.given(self.room.program(built).cwd(&home)), DRIVER_WALL)?;
-                let said = self.redacted(&output.stdout_text());
-                Ok(Observation::Said(match output.exit {
-                    Exit::TimedOut => format!("{said}\n{}", bodies::UNFINISHED),
-                    Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted => said,
-                }))
+                Ok(Observation::Said(self.told(&output)))
             }
         }
     }
@@ -215,8 +211,17 @@ impl Court<'_> {
         let program = self.room.program(interpreter).arg(&file).stdin(question.to_owned());
         // The order of a set is nobody's behaviour.
         let program = program.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0");
-        let said = self.start(&self.given(program), DRIVER_WALL)?.stdout_text();
-        Ok(Observation::Said(format!("{}\n", self.redacted(&said))))
+        let output = self.start(&self.given(program), DRIVER_WALL)?;
+        Ok(Observation::Said(self.told(&output)))
+    }
+
+    /// What a program of ours said, and whether it came to its end.
+    fn told(&self, output: &Output) -> String {
+        let said = self.redacted(&output.stdout_text());
+        match output.exit {
+            Exit::TimedOut => format!("{said}\n{}", bodies::UNFINISHED),
+            Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted => format!("{said}\n"),
+        }
     }
 
     fn start(&mut self, program: &Program, wall: Duration) -> Result<Output> {

@@ -4,7 +4,7 @@
 
 use regex::Regex;
 
-use super::{Body, Build, MARK, NAME, Program, ROUNDS, items, targets};
+use super::{Body, Build, Built, Kind, MARK, NAME, Program, ROUNDS, items, targets};
 use crate::experiment::Material;
 use crate::syntax::Item;
 
@@ -62,7 +62,8 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
     let head = format!("package main\n\nimport (\n\ttested \"{tested}\"\n\t\"{shim}\"\n)\n");
     let build = Build::Go { package: format!("./{}", join(inside, NAME)) };
     let main = join(&folder, &format!("{NAME}/main.go"));
-    Some(Program { file, root, home: folder, build, edits, main, head, write, bodies })
+    let kind = Kind::Built(Box::new(Built { root, home: folder, build, edits, main, head, write }));
+    Some(Program { file, bodies, kind })
 }
 
 fn write(head: &str, bodies: &[Body]) -> String {

@@ -3,7 +3,7 @@
 
 use regex::{Captures, Regex};
 
-use super::{Body, Build, MARK, NAME, Program, ROUNDS, items, targets};
+use super::{Body, Build, Built, Kind, MARK, NAME, Program, ROUNDS, items, targets};
 use crate::change::is_test_program;
 use crate::experiment::Material;
 use crate::syntax::Item;
@@ -48,7 +48,8 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
     };
     let bodies = own.map(|(item, id)| Body { id, path: format!("crate::{module}{}", item.name) }).collect();
     let Package { folder, build, main, .. } = package;
-    Some(Program { file, root: folder.clone(), home: folder, build, edits, main, head, write, bodies })
+    let kind = Kind::Built(Box::new(Built { root: folder.clone(), home: folder, build, edits, main, head, write }));
+    Some(Program { file, bodies, kind })
 }
 
 /// A package of cargo that gets one more binary.

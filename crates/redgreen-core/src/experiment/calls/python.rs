@@ -8,7 +8,7 @@ use crate::framework::invoke::Selection;
 use crate::syntax::Language;
 
 /// Whoever uses the code has none of these, though they are installed where it is tested.
-const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
+pub(in crate::experiment) const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
 
 const RECORDER: &str = concat!(include_str!("values.py"), include_str!("record.py"));
 const WATCH: &str = include_str!("watch.py");
