@@ -63,7 +63,15 @@ pub struct Material<'a> {
     pub now: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Material<'_> {
+impl<'a> Material<'a> {
+    /// What the files of a tree hold.
+    fn texts(&self, tree: Tree) -> &'a dyn Fn(&str) -> Option<String> {
+        match tree {
+            Tree::Base | Tree::Earlier => self.before,
+            Tree::Head | Tree::AsIs => self.now,
+        }
+    }
+
     /// Whether a path is one of the tests: by its name, or because its change is one of tests.
     fn is_test(&self, path: &str) -> bool {
         let changed = self.change.paths.iter().find(|changed| changed.path == path);

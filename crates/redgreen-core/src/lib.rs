@@ -29,6 +29,7 @@ pub mod names;
 pub mod note;
 pub mod orders;
 pub mod page;
+pub mod path;
 pub mod phase;
 pub mod policy;
 pub mod prompt;

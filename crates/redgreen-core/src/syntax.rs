@@ -53,9 +53,7 @@ pub use look::looks_at;
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
 pub use overlay::{frame, modules, overlay_tests, tests_over};
-pub use perturb::{
-    Edit, Extent, How, Letters, Perturbations, Perturbed, Pick, Way, impossible, impossible_each, perturb, stopped_each,
-};
+pub use perturb::{Extent, Letters, Pick, Way, impossible, impossible_each, is_written, stopped_each};
 pub use resolve::{Package, Project, package_name, resolve};
 pub use stub::is_stub;
 pub use surface::{Given, identifiers, surface};

@@ -20,8 +20,9 @@ mod script;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Experiment, Material, Tree, is_target, outside, target_files};
+use super::{Experiment, Material, Question, Tree, is_target, outside, selection, target_files};
 use crate::change::{Class, Kind};
+use crate::framework::invoke::Selection;
 use crate::report::{Report, Test};
 use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
@@ -99,14 +100,34 @@ pub fn watches(material: &Material<'_>, tree: Tree) -> Vec<Watch> {
         // Any test of before may call what is reworked.
         Tree::Base | Tree::Earlier => material.paths.to_vec(),
     };
-    let watch = |speaker: Speaker| {
-        let experiment = match speaker {
-            Speaker::Python => python::watch(material, tree, &tests),
-            Speaker::Script => script::watch(material, tree, &tests),
+    [Speaker::Python, Speaker::Script]
+        .into_iter()
+        .filter_map(|speaker| watch(material, tree, &tests, speaker))
+        .collect()
+}
+
+fn watch(material: &Material<'_>, tree: Tree, tests: &[String], speaker: Speaker) -> Option<Watch> {
+    let watched = changed_modules(material, speaker).into_iter().filter_map(|path| {
+        let source = material.texts(tree)(&path)?;
+        let text = match speaker {
+            Speaker::Python => python::watched(&source),
+            Speaker::Script => script::watched(&path, &source)?,
         };
-        experiment.map(|experiment| Watch { speaker, experiment })
+        Some((path, text))
+    });
+    let edits: Vec<(String, String)> = watched.collect();
+    let tests: Vec<String> = tests.iter().filter(|path| speaker.speaks(path)).cloned().collect();
+    if edits.is_empty() || tests.is_empty() {
+        return None;
+    }
+    let selection = match tree {
+        Tree::Base | Tree::Earlier => Selection::All,
+        Tree::Head | Tree::AsIs => selection(&tests, material.targets),
     };
-    [Speaker::Python, Speaker::Script].into_iter().filter_map(watch).collect()
+    let variables = vec![(python::SEED.0, python::SEED.1.to_owned())];
+    let what = "the tests, with the calls that they make written down";
+    let experiment = Experiment { edits, variables, ..Experiment::of_tests(Question::Calls, tree, selection, what) };
+    Some(Watch { speaker, experiment })
 }
 
 /// Whether the tests went as they went without anybody watching.

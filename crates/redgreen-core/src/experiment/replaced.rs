@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::{About, Material, stand_in};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::framework::{Home, Identity};
-use crate::report::room::has_word;
+use crate::path::folder;
 use crate::report::{LoadError, Report, Status, Test};
 use crate::syntax::{self, Item, ItemChange, Language};
 
@@ -68,7 +68,7 @@ fn is_named_nowhere(material: &Material<'_>, told: &Identity<'_>) -> bool {
     let name = told.name();
     let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
     let files: Vec<&String> = material.paths.iter().filter(|path| Language::of_path(path) == language).collect();
-    let is_in = |path: &&String| (material.before)(path).is_some_and(|source| has_word(&source, name));
+    let is_in = |path: &&String| (material.before)(path).is_some_and(|source| syntax::mentions(&source, name));
     is_name && !files.is_empty() && files.len() <= CODE_FILES_MAX && !files.iter().any(is_in)
 }
 
@@ -227,7 +227,6 @@ fn asking(files: &[TestFile], code: &BTreeSet<String>, before: &Report, after: &
 
 /// Whether an error keeps the tests of a file from running. Go builds a package as a whole.
 fn is_hit(error: &LoadError, path: &str) -> bool {
-    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
     error.file.as_deref().is_none_or(|file| file == path || path.ends_with(".go") && folder(file) == folder(path))
 }
 

@@ -6,8 +6,9 @@
 use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, unwritten};
 use crate::change::is_test_program;
 use crate::framework::invoke::Selection;
+use crate::path::folder;
 use crate::report::{Exit, LoadError, LoadErrorKind, Report, Status, Test};
-use crate::syntax::{self, Extent, How, INERT_VALUE, Item, Language, Letters, Pick};
+use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
 
 /// How errors of Python name a stand-in.
@@ -70,10 +71,7 @@ fn lenient(material: &Material<'_>, files: &[String], control: &Experiment) -> O
         let is_new = |item: &&Item| control.about.iter().any(|about| about.file == *file && about.item == item.name);
         let way = syntax::Way { pick: Pick::Last, letters: Letters::Near };
         // A claim that is turned round holds of a value that equals nothing.
-        let is_written = |item: &&Item| {
-            let variants = syntax::perturb(language, file, &source, item, way).variants;
-            variants.first().is_some_and(|all| all.edits.iter().all(|edit| edit.how == How::Literal))
-        };
+        let is_written = |item: &&Item| syntax::is_written(language, file, &source, item, way);
         let new: Vec<&Item> = items.iter().filter(is_new).filter(is_written).collect();
         if let Some((text, names)) = syntax::impossible(language, file, &source, &new, Extent::Everything, way) {
             edits.push((file.clone(), text));
@@ -274,7 +272,7 @@ fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
 fn missing_data(material: &Material<'_>) -> Vec<(String, String)> {
     let targets = material.targets.iter().filter_map(|id| material.after.test(id));
     let missing = targets.filter(|test| misses_a_file(test)).filter_map(|test| {
-        let folder = test.file.as_deref()?.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let folder = folder(test.file.as_deref()?);
         let message = test.message.as_deref()?;
         let quoted = || message.split(['\'', '"']).skip(1).step_by(2).find(|part| part.contains('/'));
         // Go: `open testdata/a.txt: no such file or directory`, from the folder of the package.

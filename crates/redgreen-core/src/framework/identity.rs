@@ -5,6 +5,8 @@
 //!
 //! [`Framework::read`]: super::Framework::read
 
+use crate::path::join;
+
 use super::{FRAMEWORKS, Framework, ctest, unittest};
 
 /// A test as its runner names it.
@@ -68,8 +70,7 @@ impl<'a> Identity<'a> {
     /// The file, from the root of the repository.
     pub fn file(&self) -> Option<String> {
         match self.home {
-            Home::File(path) if self.folder.is_empty() => Some(path.to_owned()),
-            Home::File(path) => Some(format!("{}/{path}", self.folder)),
+            Home::File(path) => Some(join(self.folder, path)),
             Home::Unknown | Home::Target(_) | Home::Package(_) => None,
         }
     }

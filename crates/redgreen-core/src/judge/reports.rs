@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework;
+use crate::path::folder;
 use crate::phase::JudgedPhase;
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
@@ -474,19 +475,15 @@ fn hidden_by(errors: &[&LoadError], change: &Change, test: &Test) -> bool {
         (None, _) => true,
         (Some(broken), _) if lives_in(test, broken) => true,
         // Go builds a package as a whole.
-        (Some(broken), Some(file)) => broken.ends_with(".go") && folder_of(broken) == folder_of(file),
+        (Some(broken), Some(file)) => broken.ends_with(".go") && folder(broken) == folder(file),
         // A new file in `tests` is a program of its own: no other one needs it, unless that one was changed as well.
         (Some(broken), None) => !is_new_test_target(change, broken) || in_changed_test(change, test),
     })
 }
 
-fn folder_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
 fn is_new_test_target(change: &Change, path: &str) -> bool {
-    let folder = folder_of(path);
-    let in_tests = (folder == "tests" || folder.ends_with("/tests")) && !path.split('/').any(|part| part == "src");
+    let place = folder(path);
+    let in_tests = (place == "tests" || place.ends_with("/tests")) && !path.split('/').any(|part| part == "src");
     in_tests && change.paths.iter().any(|changed| changed.path == path && changed.kind == Kind::Added)
 }
 

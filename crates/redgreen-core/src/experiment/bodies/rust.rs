@@ -6,6 +6,7 @@ use regex::{Captures, Regex};
 use super::{Body, Build, Built, Kind, MARK, NAME, Program, ROUNDS, items, targets};
 use crate::change::is_test_program;
 use crate::experiment::Material;
+use crate::path::join;
 use crate::syntax::Item;
 
 /// Attributes of test functions that the compiler itself knows.
@@ -70,11 +71,10 @@ impl Package {
         folder: &str,
     ) -> Option<Self> {
         let folder = folder.trim_end_matches('/').to_owned();
-        let below = |path: &str| if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
-        let path = below("Cargo.toml");
+        let path = join(&folder, "Cargo.toml");
         let text = read(&path)?;
         let name = package_name(&text)?;
-        let main = below(&format!("src/{NAME}.rs"));
+        let main = join(&folder, &format!("src/{NAME}.rs"));
         // Cargo gives tests what `[env]` says, and programs that it does not start nothing.
         let given = [".cargo/config.toml", ".cargo/config"].iter().filter_map(|path| read(path));
         if material.paths.contains(&main) || given.into_iter().any(|text| text.contains("[env]")) {
@@ -90,7 +90,7 @@ impl Package {
     }
 
     pub(in crate::experiment) fn below(&self, path: &str) -> String {
-        if self.folder.is_empty() { path.to_owned() } else { format!("{}/{path}", self.folder) }
+        join(&self.folder, path)
     }
 }
 

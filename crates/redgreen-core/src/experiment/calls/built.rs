@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::super::bodies::go::{join, module_path, module_root, package_of};
+use super::super::bodies::go::{module_path, module_root, package_of};
 use super::super::bodies::rust::{Package, lenient, modules_of, open_modules, ways_in};
 use super::super::bodies::{Build, NAME};
 use super::super::examples::{Said, What};
@@ -16,6 +16,7 @@ use super::super::{Experiment, Material, Question, Tree, Way};
 use super::rust_data;
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
+use crate::path::{folder, join};
 use crate::syntax::{self, Language, Signature};
 use crate::verdict::{Code, Reason};
 
@@ -55,7 +56,7 @@ pub struct Program {
 
 /// The calls that can be made on a tree, as few programs as possible.
 pub fn programs(material: &Material<'_>, tree: Tree, asks: Vec<Ask>, question: Question, what: &str) -> Programs {
-    let read = text_of(material, tree);
+    let read = material.texts(tree);
     let mut made = Programs::default();
     let mut places: BTreeMap<String, Vec<Ask>> = BTreeMap::new();
     for ask in asks {
@@ -91,13 +92,6 @@ impl Program {
         };
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.filter_map(|line| serde_json::from_value(rust_data::read(line)).ok()).collect()
-    }
-}
-
-fn text_of<'m>(material: &'m Material<'_>, tree: Tree) -> &'m dyn Fn(&str) -> Option<String> {
-    match tree {
-        Tree::Base | Tree::Earlier => material.before,
-        Tree::Head | Tree::AsIs => material.now,
     }
 }
 
@@ -218,10 +212,6 @@ fn files(asks: &[Ask]) -> Vec<&str> {
     files.sort_unstable();
     files.dedup();
     files
-}
-
-fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// REFACTOR: calls of functions that both trees have, with the arguments that tests write out and others near them.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, selection};
-use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
+use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way};
+use super::{Near, Recording, Speaker, first_target, outside};
 use crate::framework::invoke::Selection;
 use crate::syntax::Language;
 
@@ -22,33 +22,13 @@ pub(in crate::experiment) const DRIVER: Driver = Driver {
 };
 
 /// The order of a set is nobody's behaviour: it is the same in every process.
-const SEED: (&str, &str) = ("PYTHONHASHSEED", "0");
+pub(super) const SEED: (&str, &str) = ("PYTHONHASHSEED", "0");
 /// Settings of the runner that are found before all others, and set nothing.
 const NO_SETTINGS: (&str, &str) = ("pytest.ini", "[pytest]\n");
 
-pub(super) fn watch(material: &Material<'_>, tree: Tree, tests: &[String]) -> Option<Experiment> {
-    let text = match tree {
-        Tree::Base | Tree::Earlier => material.before,
-        Tree::Head | Tree::AsIs => material.now,
-    };
-    let source = Value::from(RECORDER).to_string();
-    let watched = changed_modules(material, Speaker::Python).into_iter().filter_map(|path| {
-        let module = text(&path)?;
-        let watch = WATCH.replace("SOURCE", &source);
-        Some((path, format!("{module}\n{watch}")))
-    });
-    let edits: Vec<(String, String)> = watched.collect();
-    let tests: Vec<String> = tests.iter().filter(|path| Speaker::Python.speaks(path)).cloned().collect();
-    if edits.is_empty() || tests.is_empty() {
-        return None;
-    }
-    let selection = match tree {
-        Tree::Base | Tree::Earlier => Selection::All,
-        Tree::Head | Tree::AsIs => selection(&tests, material.targets),
-    };
-    let variables = vec![(SEED.0, SEED.1.to_owned())];
-    let what = "the tests, with the calls that they make written down";
-    Some(Experiment { edits, variables, ..Experiment::of_tests(Question::Calls, tree, selection, what) })
+/// The module with a tracer at its end.
+pub(super) fn watched(source: &str) -> String {
+    format!("{source}\n{}", WATCH.replace("SOURCE", &Value::from(RECORDER).to_string()))
 }
 
 /// The calls in an ordinary program.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, selection};
+use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way};
 use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
@@ -26,28 +26,8 @@ const SETTINGS: &[(&str, &str)] = &[
     (".mocharc.", "{}\n"),
 ];
 
-pub(super) fn watch(material: &Material<'_>, tree: Tree, tests: &[String]) -> Option<Experiment> {
-    let text = match tree {
-        Tree::Base | Tree::Earlier => material.before,
-        Tree::Head | Tree::AsIs => material.now,
-    };
-    let modules = changed_modules(material, Speaker::Script).into_iter();
-    let edits: Vec<(String, String)> =
-        modules.filter_map(|path| Some((path.clone(), watched(&path, &text(&path)?)?))).collect();
-    let tests: Vec<String> = tests.iter().filter(|path| Speaker::Script.speaks(path)).cloned().collect();
-    if edits.is_empty() || tests.is_empty() {
-        return None;
-    }
-    let selection = match tree {
-        Tree::Base | Tree::Earlier => Selection::All,
-        Tree::Head | Tree::AsIs => selection(&tests, material.targets),
-    };
-    let what = "the tests, with the calls that they make written down";
-    Some(Experiment { edits, ..Experiment::of_tests(Question::Calls, tree, selection, what) })
-}
-
 /// The module with its functions and classes watched; nothing where it has none.
-fn watched(path: &str, source: &str) -> Option<String> {
+pub(super) fn watched(path: &str, source: &str) -> Option<String> {
     let language = Language::of_path(path);
     let (mut text, mut lines) = (source.to_owned(), Vec::new());
     for item in syntax::items(language, path, source) {
