@@ -105,8 +105,11 @@ pub fn fresh<'a>(before: &Report, after: &'a Report) -> Vec<&'a Test> {
 
 /// A test that runs with several values is one test to whoever counts functions.
 fn functions(tests: &[&Test]) -> usize {
-    let name = |test: &&Test| test.id.split('[').next().unwrap_or_default().to_owned();
-    tests.iter().map(name).collect::<HashSet<_>>().len()
+    let function = |test: &&Test| {
+        let told = test.identity();
+        (told.file(), told.item.join(" "))
+    };
+    tests.iter().map(function).collect::<HashSet<_>>().len()
 }
 
 fn wrong_count(brief: &Brief, tests: usize, functions: usize) -> Option<Reason> {
@@ -165,7 +168,7 @@ mod tests {
         check(Some(2), 2, "+old -a -b", None, "");
         check(Some(2), 2, "+old -a", None, "2 tests are asked for, and 1 were written");
         check(Some(2), 2, "+old -a -b -c", None, "2 tests are asked for, and 3 were written");
-        check(Some(2), 2, "+old -a[1] -a[2] -b", None, "");
+        check(Some(2), 2, "+old -t.py::a[1] -t.py::a[2] -t.py::b", None, "");
         check(Some(3), 3, "+old", Some(3), "");
         check(Some(4), 4, "+old +a", Some(4), "");
         check(Some(3), 3, "+old", Some(2), "3 tests are asked for, and 2 were written");

@@ -89,6 +89,11 @@ pub(crate) fn is_test_program(path: &str) -> bool {
     path.starts_with("tests/") || path.contains("/tests/") && !path.contains("src/")
 }
 
+/// A benchmark of Rust is kept with the tests, and no test run looks at what it measures.
+pub(crate) fn is_benchmark(path: &str) -> bool {
+    path.ends_with(".rs") && path.split('/').any(|folder| folder == "benches")
+}
+
 /// Whether two versions of a file have to be read to know what its change is to the phase.
 pub fn needs_a_look(phase: Phase, class: Class, kind: Kind) -> bool {
     matches!(
@@ -104,9 +109,10 @@ pub fn look_closer(phase: Phase, class: Class, path: &str, old: &str, new: &str)
         (Phase::Red, Class::Implementation) if is_stub(path, old, new) => Class::Stub,
         (Phase::Green, Class::Test) if syntax::fills_snapshots(old, new) => Class::Snapshot,
         (Phase::Green, Class::Test)
-            if Language::of_path(path) != Language::Other
-                && (syntax::only_reformatted(Language::of_path(path), old, new)
-                    || syntax::only_adds_tests(Language::of_path(path), path, old, new)) =>
+            if is_benchmark(path)
+                || Language::of_path(path) != Language::Other
+                    && (syntax::only_reformatted(Language::of_path(path), old, new)
+                        || syntax::only_adds_tests(Language::of_path(path), path, old, new)) =>
         {
             Class::MoreTests
         }

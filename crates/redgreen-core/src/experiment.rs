@@ -8,19 +8,16 @@ mod about;
 mod again;
 mod around;
 mod asleep;
-mod beside;
 pub mod bodies;
 pub mod calls;
 mod canary;
 pub mod examples;
 mod impossible;
-pub mod inquiry;
 mod mutants;
 mod old_code;
 pub mod oracle;
 pub mod order;
 pub mod outside;
-pub mod recital;
 pub mod replaced;
 pub mod reworked;
 mod scope;
@@ -66,7 +63,15 @@ pub struct Material<'a> {
     pub now: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Material<'_> {
+impl<'a> Material<'a> {
+    /// What the files of a tree hold.
+    fn texts(&self, tree: Tree) -> &'a dyn Fn(&str) -> Option<String> {
+        match tree {
+            Tree::Base | Tree::Earlier => self.before,
+            Tree::Head | Tree::AsIs => self.now,
+        }
+    }
+
     /// Whether a path is one of the tests: by its name, or because its change is one of tests.
     fn is_test(&self, path: &str) -> bool {
         let changed = self.change.paths.iter().find(|changed| changed.path == path);
@@ -139,6 +144,11 @@ pub enum Allowance {
 }
 
 impl Question {
+    /// What the answer means is told by comparing it with another one.
+    fn is_compared(self) -> bool {
+        matches!(self, Self::Suite | Self::Calls | Self::Withheld | Self::Order | Self::Reworked)
+    }
+
     pub fn allowance(self) -> Allowance {
         match self {
             Self::Expectation => Allowance::Expectation,
@@ -316,19 +326,12 @@ fn red(material: &Material<'_>) -> Vec<Experiment> {
     }
     let records = |file: &String| (material.now)(file).is_some_and(|source| source.contains("Snapshot("));
     if files.iter().any(records) {
-        controls.push(Experiment {
-            question: Question::Recording,
-            tree: Tree::Head,
-            edits: Vec::new(),
-            way: Way::Tests(selection(&files, material.targets)),
-            removed: Vec::new(),
-            time: 0,
-            // Runners write missing snapshots, except where they take themselves to be in CI.
-            variables: vec![("CI", String::new())],
-            about: Vec::new(),
-            what: "the new tests, recording snapshots".to_owned(),
-            otherwise: None,
-        });
+        let what = "the new tests, recording snapshots";
+        let selection = selection(&files, material.targets);
+        // Runners write missing snapshots, except where they take themselves to be in CI.
+        let variables = vec![("CI", String::new())];
+        let run = Experiment::of_tests(Question::Recording, Tree::Head, selection, what);
+        controls.push(Experiment { variables, ..run });
     }
     controls.extend(stub::stubs(material, &files));
     controls
@@ -349,6 +352,8 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     controls.extend(stub::emptied(material, &files));
     controls.extend(impossible::impossible(material, &files));
     controls.extend(calls::watches(material, Tree::Head).into_iter().map(|watch| watch.experiment));
+    let programs = bodies::programs(material).into_iter().filter(|program| !program.tells_order());
+    controls.extend(programs.map(|program| program.experiment(material)));
     // What these mean is told later; they are listed here to be made beside the others. Where code is built, nothing is.
     let built = files.iter().any(|file| matches!(Language::of_path(file), Language::Rust | Language::Go));
     let orders = if built { order::Orders::default() } else { order::orders(material) };
@@ -361,10 +366,12 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
 impl Experiment {
     /// What the observation says of the suite.
     pub fn weigh(&self, material: &Material<'_>, observation: &Observation) -> Answer {
+        if self.question.is_compared() {
+            return Answer::Right;
+        }
         let Some(report) = observation.report() else { return Answer::Unknown(self.what.clone()) };
         let calls = observation.log();
         match self.question {
-            // What these mean is told by comparing two of them.
             Question::Suite | Question::Calls | Question::Withheld | Question::Order | Question::Reworked => {
                 Answer::Right
             }
@@ -419,9 +426,10 @@ fn target_files(material: &Material<'_>) -> Vec<String> {
     let targets = material.targets.iter().filter_map(|id| material.after.test(id));
     let mut files: Vec<String> = Vec::new();
     for test in targets {
+        let told = test.identity().file();
         let holds = |path: &&String| {
             Language::of_path(path) != Language::Other
-                && (test.id.starts_with(path.as_str()) || test.file.as_deref() == Some(path.as_str()))
+                && (told.as_deref() == Some(path.as_str()) || test.file.as_deref() == Some(path.as_str()))
         };
         let by_item = |path: &&String| {
             path.ends_with(".rs")
@@ -446,8 +454,11 @@ pub fn new_tests(material: &Material<'_>) -> Vec<About> {
     let files = changed_test_files(material).into_iter();
     let tests = files.flat_map(|file| {
         let tests = tests_of(material, &file);
-        let is_bench = file.ends_with(".rs") && file.split('/').any(|folder| folder == "benches");
-        if tests.is_empty() && is_bench { vec![About { item: "the benchmark".to_owned(), file }] } else { tests }
+        if tests.is_empty() && change::is_benchmark(&file) {
+            vec![About { item: "the benchmark".to_owned(), file }]
+        } else {
+            tests
+        }
     });
     tests.collect()
 }

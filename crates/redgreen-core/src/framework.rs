@@ -15,6 +15,7 @@ pub mod exunit;
 pub mod facts;
 pub mod go;
 pub mod gradle;
+pub mod identity;
 pub mod invoke;
 mod java;
 pub mod javascript;
@@ -36,6 +37,8 @@ use crate::coverage::Coverage;
 use crate::report::{Report, Test};
 use captured::Captured;
 use facts::{Evidence, Facts, Folder, Reach};
+use identity::FOLDER_MARK;
+pub use identity::{Home, Identity, identity};
 use invoke::{Invocation, Selection, Unable};
 
 /// One framework.
@@ -53,6 +56,8 @@ pub struct Framework {
     pub tools: &'static [&'static str],
     /// Whether a test's id can be one of this framework's, so that a project with several knows whom to ask.
     pub is_id: fn(&str) -> bool,
+    /// What such an id says of the test.
+    pub read: fn(&str) -> Identity<'_>,
     /// Whether a path, relative to the project and with `/`, holds tests or only serves them.
     pub is_test_file: fn(&str) -> bool,
     /// Whether a path can change which tests run or how they end, without being a test.
@@ -162,7 +167,7 @@ impl Found {
     }
 
     pub fn outward_id(&self, id: &str) -> String {
-        if self.folder.path.is_empty() { id.to_owned() } else { format!("{}{ID_MARK}{id}", self.folder.path) }
+        if self.folder.path.is_empty() { id.to_owned() } else { format!("{}{FOLDER_MARK}{id}", self.folder.path) }
     }
 
     /// Paths as in [`Found::outward`].
@@ -178,7 +183,7 @@ impl Found {
             Selection::One(id) => {
                 let id = match self.folder.path.as_str() {
                     "" => id.as_str(),
-                    folder => id.strip_prefix(folder)?.strip_prefix(ID_MARK)?,
+                    folder => id.strip_prefix(folder)?.strip_prefix(FOLDER_MARK)?,
                 };
                 (self.row.is_id)(id).then(|| Selection::One(id.to_owned()))
             }
@@ -194,9 +199,6 @@ impl Found {
         }
     }
 }
-
-/// Between a folder and a test's id within it.
-pub(crate) const ID_MARK: &str = ": ";
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

@@ -31,6 +31,7 @@ pub mod note;
 pub mod orders;
 pub mod outline;
 pub mod page;
+pub mod path;
 pub mod phase;
 pub mod policy;
 pub mod prompt;

@@ -14,6 +14,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::framework::{self, Identity};
+
 /// One run of a suite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -147,6 +149,17 @@ impl Test {
             duration_ms: None,
             outside: false,
         }
+    }
+
+    /// What its id says of it.
+    pub fn identity(&self) -> Identity<'_> {
+        framework::identity(&self.id)
+    }
+
+    /// Whether it is in that file, as far as can be told. The file of a failure may be the code that it failed in, so the id
+    /// is asked as well.
+    pub fn is_in(&self, path: &str) -> bool {
+        self.file.as_deref() == Some(path) || self.identity().is_in(path) == Some(true)
     }
 }
 

@@ -31,8 +31,6 @@ mod python;
 mod resolve;
 mod rust;
 mod sight;
-mod smell;
-mod stated;
 mod stub;
 mod surface;
 
@@ -48,24 +46,20 @@ pub use imports::{Import, imports};
 pub use inert::{
     INERT_LOG, INERT_PLACE, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program, inert_stub,
 };
-pub use item::{Item, Marker, items};
+pub use item::{Item, Marker, items, names_of, separator};
 pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};
 pub use look::looks_at;
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
 pub use overlay::{frame, modules, overlay_tests, tests_over};
-pub use perturb::{
-    Edit, Extent, How, Letters, Perturbations, Perturbed, Pick, Way, impossible, impossible_each, perturb, stopped_each,
-};
+pub use perturb::{Extent, Letters, Pick, Way, impossible, impossible_each, is_written, stopped_each};
 pub use resolve::{Package, Project, package_name, resolve};
-pub use smell::{Finding, Smell};
-pub use stated::{Stated, stated};
 pub use stub::is_stub;
 pub use surface::{Given, identifiers, surface};
 
 pub use tree::SOURCE_BYTES_MAX;
-pub use written::{Signature, plain_signatures, respelled, signatures, written_calls, written_rows, written_values};
+pub use written::{Signature, respelled, signatures, written_answers, written_calls, written_rows, written_values};
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,12 @@
 mod ahead;
 mod builds;
 mod change;
-mod court;
 mod environment;
 mod explain;
 mod made;
 mod memory;
 mod only_there;
+mod open;
 mod packages;
 mod perform;
 mod reading;
@@ -40,7 +40,7 @@ use crate::runner::{self, Suite};
 use crate::sandbox::Network;
 
 use ahead::Ahead;
-use court::Court;
+use open::Trial;
 use perform::Conditions;
 use reading::Reading;
 
@@ -101,7 +101,7 @@ impl Ground<'_> {
 
 /// What is tried.
 #[derive(Clone, Debug)]
-pub struct Charge<'a> {
+pub struct Candidate<'a> {
     pub phase: JudgedPhase,
     /// Trees.
     pub base: &'a str,
@@ -144,12 +144,13 @@ pub struct Tried {
 }
 
 /// Holds the trial.
-pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
+pub fn hold(ground: Ground<'_>, candidate: &Candidate<'_>) -> Result<Tried> {
     let started = Instant::now();
-    let mut court = Court::open(ground, charge.base, charge.head, charge.surroundings.as_ref(), charge.timeout)?;
-    let tried = thread::scope(|scope| court.hear(scope, charge));
-    let running = court.running;
-    let closed = court.close();
+    let mut trial =
+        Trial::open(ground, candidate.base, candidate.head, candidate.surroundings.as_ref(), candidate.timeout)?;
+    let tried = thread::scope(|scope| trial.run_to_verdict(scope, candidate));
+    let running = trial.running;
+    let closed = trial.close();
     let mut tried = tried?;
     closed?;
     tried.tests = running;
@@ -159,18 +160,18 @@ pub fn hold(ground: Ground<'_>, charge: &Charge<'_>) -> Result<Tried> {
 
 /// Runs all tests of a tree in the clean room: what is seen before anyone worked.
 pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Remembered> {
-    let mut court = Court::open(ground, tree, tree, None, timeout)?;
-    let report = court.run(&Selection::All, &[]);
-    let surroundings = court.surroundings.clone();
-    court.close()?;
+    let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
+    let report = trial.run(&Selection::All, &[]);
+    let surroundings = trial.surroundings.clone();
+    trial.close()?;
     Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
 }
 
 /// The verdict on a merge with another branch: to every test that passed before, it is what a refactoring is. What the
 /// other side added, changed or repaired is not this step's doing.
-pub fn as_a_merge(target: &str, charge: &Charge<'_>, tried: &Tried) -> Verdict {
+pub fn as_a_merge(target: &str, candidate: &Candidate<'_>, tried: &Tried) -> Verdict {
     let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
-    let (change, before) = (Change { paths: vec![merged] }, charge.before.clone().unwrap_or_default());
+    let (change, before) = (Change { paths: vec![merged] }, candidate.before.clone().unwrap_or_default());
     let evidence = Evidence { change: &change, before: &before, after: &tried.shown, targets: &[] };
     let verdict = reports::judge(JudgedPhase::Refactor, evidence);
     let repairs = verdict.reasons.iter().all(|reason| reason.code == Code::RefactorTurnsGreen);
@@ -193,55 +194,59 @@ pub fn look_around(ground: Ground<'_>, tree: &str, known: Option<&Seen>) -> Resu
 
 /// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.
 pub fn cover(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Option<Coverage>> {
-    let mut court = Court::open(ground, tree, tree, None, timeout)?;
-    let coverage = court.cover();
-    court.close()?;
+    let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
+    let coverage = trial.cover();
+    trial.close()?;
     coverage
 }
 
-impl<'a> Court<'a> {
-    fn hear<'scope, 'env>(&mut self, scope: &'scope Scope<'scope, 'env>, charge: &'env Charge<'env>) -> Result<Tried>
+impl<'a> Trial<'a> {
+    fn run_to_verdict<'scope, 'env>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        candidate: &'env Candidate<'env>,
+    ) -> Result<Tried>
     where
         'a: 'env,
     {
         let git = self.ground.git;
         let frameworks: Vec<_> = self.suite.frameworks().collect();
-        let phase = charge.phase.into();
-        let change = change(git, phase, charge.base, charge.head, &frameworks)?;
-        let mut facts = change::configuration(git, phase, charge.base, charge.head, &change)?;
-        facts.extend(environment::planted(git, &self.room.facts, charge.head, &change)?);
+        let phase = candidate.phase.into();
+        let change = change(git, phase, candidate.base, candidate.head, &frameworks)?;
+        let mut facts = change::configuration(git, phase, candidate.base, candidate.head, &change)?;
+        facts.extend(environment::planted(git, &self.room.facts, candidate.head, &change)?);
         let mut other_tools = Vec::new();
-        if let Some(before) = &charge.surroundings {
+        if let Some(before) = &candidate.surroundings {
             facts.extend(environment::changed(before, &self.surroundings, &self.around.tools, &change));
             other_tools = environment::other_tools(before, &self.surroundings);
         }
         // What other tools showed of the base says nothing about the candidate: it is measured again.
         let is_known = other_tools.is_empty();
-        let reading = Reading::of(git, charge)?;
+        let reading = Reading::of(git, candidate)?;
         let mut case = Case {
-            phase: charge.phase,
+            phase: candidate.phase,
             change: &change,
             facts,
-            before: charge.before.clone().filter(|_| is_known),
-            targets: charge.targets.clone().filter(|_| is_known),
-            has_earlier: charge.earlier.is_some(),
+            before: candidate.before.clone().filter(|_| is_known),
+            targets: candidate.targets.clone().filter(|_| is_known),
+            has_earlier: candidate.earlier.is_some(),
             extra: change::extra_tests(phase, &change),
-            only: charge.only.to_vec(),
-            withheld: charge.withheld,
+            only: candidate.only.to_vec(),
+            withheld: candidate.withheld,
             faults_max: self.ground.file.test.mutants.unwrap_or(FAULTS),
             paths: &reading.paths,
             packages: &reading.packages,
             runs_files: frameworks.iter().all(|row| row.name != command::FRAMEWORK.name),
-            brief: charge.brief,
+            brief: candidate.brief,
             old: &*reading.before,
             new: &*reading.now,
             seen: Vec::new(),
             plans: Plans::default(),
         };
         let mut conditions = Conditions {
-            charge,
-            frozen: change::frozen(phase, charge.base, &change),
-            timeout: charge.timeout,
+            candidate,
+            frozen: change::frozen(phase, candidate.base, &change),
+            timeout: candidate.timeout,
             usual: Duration::ZERO,
         };
         if let Some(before) = &case.before {
@@ -282,7 +287,7 @@ impl<'a> Court<'a> {
             judge::apply(&mut case, now, observation);
         };
         drop(ahead);
-        if charge.explain {
+        if candidate.explain {
             explain::add_trees(git, &conditions, &case.seen, &mut ruling.verdict.experiments)?;
         }
         ruling.verdict.notes.extend(other_tools);

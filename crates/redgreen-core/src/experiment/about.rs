@@ -1,6 +1,6 @@
 //! Which test of a file a runner's result belongs to.
 
-use crate::framework;
+use crate::framework::Identity;
 use crate::report::Test;
 use crate::syntax::{self, Language};
 
@@ -12,59 +12,33 @@ pub struct About {
 }
 
 impl About {
-    /// Whether a runner's result is of this test: its id ends with the item's name, parameters aside.
+    /// Whether a runner's result is of this test.
     pub(crate) fn is(&self, test: &Test) -> bool {
-        let plain = plain(&test.id);
-        let ends = plain.strip_suffix(self.item.as_str()).is_some_and(|rest| {
-            rest.is_empty() || rest.ends_with("::") || rest.ends_with("> ") || rest.ends_with(['.', ' ', '/'])
-        });
-        (ends || self.is_row(&test.id) || self.is_subtest(&test.id) || self.is_method(&test.id))
-            && is_in(test, &self.file)
-            || is_doc_test(&test.id, &self.file, &self.item)
-    }
-
-    /// What a test of Go runs has names that are made while it runs.
-    fn is_subtest(&self, id: &str) -> bool {
-        self.file.ends_with(".go") && framework::go::function_of(id) == Some(self.item.as_str())
-    }
-
-    /// JUnit writes `demo.CalcTest$Inner::adds(int)[1]` for the method of a class in a class.
-    fn is_method(&self, id: &str) -> bool {
-        let plain = id.split(['(', '[']).next().unwrap_or(id).replace("::", ".").replace('$', ".");
-        let before = plain.strip_suffix(self.item.as_str()).filter(|_| self.file.ends_with(".java"));
-        before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
-    }
-
-    /// A title with holes in it, which the runner fills in for every row of a table: `wraps %j at $width`.
-    fn is_row(&self, id: &str) -> bool {
-        if !Language::of_path(&self.file).is_script() {
+        // Most tests are others, which is quick to see: an id holds the name.
+        let language = Language::of_path(&self.file);
+        let name = syntax::names_of(language, &self.item).last().copied().unwrap_or_default();
+        if !language.is_script() && !test.id.contains(name) {
             return false;
         }
+        let told = test.identity();
+        self.is_item(&told) && self.may_hold(&told, test.file.as_deref())
+    }
+
+    /// Whether the names are the same. A runner may tell those of modules and packages around the file as well.
+    fn is_item(&self, told: &Identity<'_>) -> bool {
+        let language = Language::of_path(&self.file);
+        if !language.is_script() {
+            return told.item.ends_with(&syntax::names_of(language, &self.item));
+        }
+        // A title may have holes in it, which the runner fills in for every row of a table: `wraps %j at $width`.
+        let title = told.item.join(syntax::separator(language));
         let pattern = syntax::title_pattern(&self.item);
-        pattern.contains('*')
-            && (syntax::glob::matches(&pattern, id) || syntax::glob::matches(&format!("*> {pattern}"), id))
+        syntax::glob::matches(&pattern, &title) || syntax::glob::matches(&format!("*> {pattern}"), &title)
     }
-}
 
-/// `roman/doc::src/lib.rs - to_roman` is documentation of `to_roman`.
-fn is_doc_test(id: &str, file: &str, item: &str) -> bool {
-    let Some((_, place)) = id.split_once("/doc::") else { return false };
-    let Some((path, name)) = place.split_once(" - ") else { return false };
-    let name = name.split(" #").next().unwrap_or(name);
-    let (name, item) = (name.rsplit("::").next(), item.trim_start_matches("doc ").rsplit("::").next());
-    file.ends_with(path) && name == item
-}
-
-/// Without what a parametrised test adds.
-fn plain(id: &str) -> &str {
-    match id.split_once('[') {
-        Some((before, _)) if id.ends_with(']') => before,
-        Some(_) | None => id,
+    /// Whether a test may be in this file. The place of a failure is not always that of the test.
+    fn may_hold(&self, told: &Identity<'_>, file: Option<&str>) -> bool {
+        let told_here = told.is_in(&self.file).unwrap_or(file.is_none());
+        told_here || file == Some(self.file.as_str())
     }
-}
-
-fn is_in(test: &Test, file: &str) -> bool {
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    let unknown = test.file.is_none();
-    test.file.as_deref() == Some(file) || test.id.starts_with(file) || unknown || test.id.contains(stem)
 }

@@ -17,7 +17,7 @@ pub(crate) fn asleep(material: &Material<'_>, before: &Report, after: &Report) -
 
 fn is_asleep(material: &Material<'_>, test: &Test) -> bool {
     let near = |path: &&String| {
-        let known = test.file.as_deref() == Some(path.as_str()) || test.id.starts_with(path.as_str());
+        let known = test.is_in(path);
         Language::of_path(path) != Language::Other && (known || test.file.is_none() && material.is_test(path))
     };
     material.paths.iter().filter(near).any(|path| {

@@ -1,16 +1,18 @@
 //! GREEN: do the bodies of RED's tests hold in an ordinary program, too? They are built without test `cfg`, dev-dependencies
 //! and debug assertions, and started without a test runner, its arguments or any test file in sight, under an ordinary name.
-//! Honest code does there what it did in the test. Needed for Rust and Go, where code can look at its arguments, its own
-//! executable, the call stack or how it was compiled.
+//! Honest code does there what it did in the test. Needed where code can look at its arguments, its own executable, the
+//! call stack, its environment, loaded modules or how it was compiled, and be called in ways that cannot be recorded.
 //!
 //! The bodies run in reverse order and twice in one process: code that counts its calls is noticed as well. A body that
 //! fails is blamed only where it fails as the only body, too, and passes as the only test under the runner.
 
-mod go;
-mod rust;
+pub(super) mod go;
+mod python;
+pub(super) mod rust;
 
 use super::outside::unseen;
-use super::{About, Experiment, Material, Question, Tree, Way, target_files};
+use super::{About, Experiment, Material, Question, Tree, Way, order, target_files};
+use crate::framework::invoke::Selection;
 use crate::report::Status;
 use crate::syntax::{self, Item, Language};
 
@@ -19,6 +21,8 @@ const BODIES_MAX: usize = 40;
 /// How the program begins a line that tells what became of a body.
 const MARK: &str = "~~ body";
 const ROUNDS: usize = 2;
+/// Stands at the end of what a program said that was ended because its time was over.
+pub const UNFINISHED: &str = "~~ unfinished";
 /// What the program is called.
 pub const NAME: &str = "program";
 
@@ -36,6 +40,23 @@ pub enum Build {
 pub struct Program {
     /// The file that they are from.
     pub file: String,
+    bodies: Vec<Body>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Built(Box<Built>),
+    /// The text of the file; its module has the name that it has under the runner, or another one.
+    Interpreted {
+        source: String,
+        named: bool,
+    },
+}
+
+/// A program that is built before it is started.
+#[derive(Clone, Debug)]
+struct Built {
     /// Where it is built, and where it is started.
     root: String,
     home: String,
@@ -45,7 +66,6 @@ pub struct Program {
     main: String,
     head: String,
     write: fn(&str, &[Body]) -> String,
-    bodies: Vec<Body>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,41 +90,51 @@ pub fn programs(material: &Material<'_>) -> Vec<Program> {
     let made = target_files(material).into_iter().filter_map(|file| match Language::of_path(&file) {
         Language::Rust => rust::program(material, file),
         Language::Go => go::program(material, file),
-        Language::Python
-        | Language::JavaScript
-        | Language::TypeScript
-        | Language::Tsx
-        | Language::Java
-        | Language::Other => None,
+        Language::Python => python::program(material, file),
+        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java | Language::Other => None,
     });
     made.filter(|program| !program.bodies.is_empty()).collect()
 }
 
 impl Program {
     pub fn experiment(&self, material: &Material<'_>) -> Experiment {
-        let mut edits = self.edits.clone();
-        edits.push((self.main.clone(), (self.write)(&self.head, &self.bodies)));
         let what = match self.bodies.as_slice() {
             [only] => format!("the body of {}, in an ordinary program", only.id),
             _ => format!("the tests of {}, in an ordinary program", self.file),
         };
-        let way = Way::Program {
-            build: self.build.clone(),
-            root: self.root.clone(),
-            home: self.home.clone(),
-            apart: unseen(material),
+        let (edits, way) = match &self.kind {
+            Kind::Built(built) => {
+                let mut edits = built.edits.clone();
+                edits.push((built.main.clone(), (built.write)(&built.head, &self.bodies)));
+                let Built { build, root, home, .. } = built.as_ref().clone();
+                (edits, Way::Program { build, root, home, apart: unseen(material) })
+            }
+            Kind::Interpreted { source, named } => (Vec::new(), python::way(&self.file, source, *named, &self.bodies)),
         };
-        Experiment {
-            question: Question::Calls,
-            tree: Tree::Head,
-            edits,
-            way,
-            removed: Vec::new(),
-            time: 0,
-            variables: Vec::new(),
-            about: Vec::new(),
-            what,
-            otherwise: None,
+        Experiment { edits, way, ..Experiment::of_tests(Question::Calls, Tree::Head, Selection::All, &what) }
+    }
+
+    /// Whether a body that holds only once, or only after others, is told by the program alone.
+    pub fn tells_order(&self) -> bool {
+        matches!(self.kind, Kind::Built(_))
+    }
+
+    /// The same program in other circumstances that honest tests may depend on: blamed is only what fails here as well.
+    pub fn otherwise(&self) -> Option<Self> {
+        match &self.kind {
+            Kind::Interpreted { source, named: false } => {
+                let kind = Kind::Interpreted { source: source.clone(), named: true };
+                Some(Self { kind, ..self.clone() })
+            }
+            Kind::Interpreted { named: true, .. } | Kind::Built(_) => None,
+        }
+    }
+
+    /// The test under its runner, with no more than the program has.
+    pub fn under_the_runner(&self, material: &Material<'_>, id: &str) -> Experiment {
+        match &self.kind {
+            Kind::Built(_) => order::alone(id, 1),
+            Kind::Interpreted { .. } => python::unprepared(material, id),
         }
     }
 
@@ -164,15 +194,9 @@ mod tests {
         use Held::{No, Unknown, Yes};
         let body = |id: &str| Body { id: id.to_owned(), path: id.to_owned() };
         let program = Program {
-            file: "tests/add.rs".to_owned(),
-            root: String::new(),
-            home: String::new(),
-            build: Build::Cargo { packages: Vec::new() },
-            edits: Vec::new(),
-            main: "src/program.rs".to_owned(),
-            head: String::new(),
-            write: |_, _| String::new(),
+            file: "tests/test_add.py".to_owned(),
             bodies: vec![body("one"), body("two")],
+            kind: Kind::Interpreted { source: String::new(), named: false },
         };
         let said = |lines: &[&str]| lines.iter().map(|line| format!("\n{MARK} {line}\n")).collect::<String>();
         for (lines, expected) in [

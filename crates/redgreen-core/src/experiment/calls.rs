@@ -11,21 +11,24 @@
 //! REFACTOR: the answers are those of the tree before, also for arguments near the recorded ones. Needed for changes that
 //! no test notices: a check dropped, another exception, an argument changed in place.
 
+pub mod built;
 mod outcome;
 mod python;
+mod rust_data;
 mod script;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, Experiment, Material, Question, Tree, is_target, outside, selection, target_files};
+use super::{Experiment, Material, Question, Tree, is_target, outside, selection, target_files};
 use crate::change::{Class, Kind};
+use crate::framework::invoke::Selection;
 use crate::report::{Report, Status, Test};
 use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
 use outcome::{By, alike, shown};
-pub(super) use python::DRIVER as PYTHON;
+pub(super) use python::{DRIVER as PYTHON, RUNNERS};
 pub(super) use script::DRIVER as SCRIPT;
 
 /// Differences that are told.
@@ -119,21 +122,44 @@ pub fn watches(material: &Material<'_>, tree: Tree) -> Vec<Watch> {
         // Any test of before may call what is reworked.
         Tree::Base | Tree::Earlier => material.paths.to_vec(),
     };
-    let watch = |speaker: Speaker| {
-        let experiment = match speaker {
-            Speaker::Python => python::watch(material, tree, &tests),
-            Speaker::Script => script::watch(material, tree, &tests),
-        };
-        let mut experiment = experiment?;
-        if tree == Tree::Head {
-            let respelled = respelled_tests(material, speaker).into_iter();
-            let is_new = |path: &String, edits: &[(String, String)]| !edits.iter().any(|(known, _)| known == path);
-            let more: Vec<_> = respelled.filter(|(path, _)| is_new(path, &experiment.edits)).collect();
-            experiment.edits.extend(more);
-        }
-        Some(Watch { speaker, experiment })
+    [Speaker::Python, Speaker::Script]
+        .into_iter()
+        .filter_map(|speaker| watch(material, tree, &tests, speaker))
+        .collect()
+}
+
+fn watch(material: &Material<'_>, tree: Tree, tests: &[String], speaker: Speaker) -> Option<Watch> {
+    let followed = match tree {
+        Tree::Base | Tree::Earlier => Vec::new(),
+        Tree::Head | Tree::AsIs => own_tests(material, speaker),
     };
-    [Speaker::Python, Speaker::Script].into_iter().filter_map(watch).collect()
+    let watched = changed_modules(material, speaker).into_iter().filter_map(|path| {
+        let source = material.texts(tree)(&path)?;
+        let text = match speaker {
+            Speaker::Python => python::watched(&source, &followed),
+            Speaker::Script => script::watched(&path, &source)?,
+        };
+        Some((path, text))
+    });
+    let mut edits: Vec<(String, String)> = watched.collect();
+    let tests: Vec<String> = tests.iter().filter(|path| speaker.speaks(path)).cloned().collect();
+    if edits.is_empty() || tests.is_empty() {
+        return None;
+    }
+    if tree == Tree::Head {
+        let is_new = |path: &String| !edits.iter().any(|(known, _)| known == path);
+        let respelled: Vec<_> =
+            respelled_tests(material, speaker).into_iter().filter(|(path, _)| is_new(path)).collect();
+        edits.extend(respelled);
+    }
+    let selection = match tree {
+        Tree::Base | Tree::Earlier => Selection::All,
+        Tree::Head | Tree::AsIs => selection(&tests, material.targets),
+    };
+    let variables = vec![(python::SEED.0, python::SEED.1.to_owned())];
+    let what = "the tests, with the calls that they make written down";
+    let experiment = Experiment { edits, variables, ..Experiment::of_tests(Question::Calls, tree, selection, what) };
+    Some(Watch { speaker, experiment })
 }
 
 /// The tests of RED, spelled otherwise: to the language they are the same.

@@ -1,15 +1,16 @@
 //! Withheld examples: calls whose right answers the brief knows and the repository never holds. A lookup table that
 //! satisfies the tests does not satisfy them.
 //!
-//! A child process in the clean room makes the calls. It is told what to call and tells what came of it, both as data;
-//! what was expected it never learns.
+//! A program in the clean room makes the calls, as it makes those of the tests ([`calls`]). It is told what to call and tells
+//! what came of it, both as data; what was expected it never learns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Experiment, Material, Question, Tree, Way, target_files};
+use super::calls::built::{self, Ask, Programs};
+use super::{Experiment, Material, Question, Tree, Way, calls, target_files};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
@@ -45,12 +46,10 @@ pub enum Expected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     Python,
+    /// TypeScript is translated by what the project has.
     Node,
-    /// A test of ours, for TypeScript and its kin.
-    Script,
-    /// A test of ours.
+    /// A program that is built with the code.
     Rust,
-    /// A test of ours.
     Go,
 }
 
@@ -76,27 +75,19 @@ pub struct Wrong {
     pub told: String,
 }
 
-/// Those that an interpreter runs.
-const INTERPRETED: [(Driver, super::Driver); 2] =
-    [(Driver::Python, super::calls::PYTHON), (Driver::Node, super::calls::SCRIPT)];
-/// Those that ask by [an inquiry](super::inquiry).
-pub const BUILT: [Driver; 3] = [Driver::Script, Driver::Rust, Driver::Go];
-
 impl Example {
     pub(super) fn place(&self) -> (&str, &str) {
         self.call.rsplit_once(':').unwrap_or((self.call.as_str(), ""))
     }
 
     pub fn driver(&self) -> Option<Driver> {
-        const SCRIPTS: [&str; 3] = [".js", ".mjs", ".cjs"];
         let (place, _) = self.place();
         let is_module = !place.contains('/') && Language::of_path(place) == Language::Other;
         if place.ends_with(".py") || is_module {
             return Some(Driver::Python);
         }
         match Language::of_path(place) {
-            Language::JavaScript if SCRIPTS.iter().any(|end| place.ends_with(end)) => Some(Driver::Node),
-            Language::JavaScript | Language::TypeScript | Language::Tsx => Some(Driver::Script),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => Some(Driver::Node),
             Language::Rust => Some(Driver::Rust),
             Language::Go => Some(Driver::Go),
             Language::Python | Language::Java | Language::Other => None,
@@ -175,46 +166,55 @@ fn expected(table: &Map<String, Value>) -> Result<Expected, String> {
     }
 }
 
-/// The experiments that put the examples to a tree, and by whom.
-pub fn asked(examples: &[Example], tree: Tree) -> Vec<(Driver, Experiment)> {
-    let all = INTERPRETED.iter().filter_map(|(known, driver)| {
-        let question = calls_of(examples, |example| example.driver() == Some(*known))?;
-        let what = "the withheld examples";
-        Some((*known, experiment(Question::Withheld, tree, *driver, question, what)))
-    });
-    all.collect()
+/// The examples that one driver puts to a tree.
+pub enum Put {
+    Interpreted(Box<Experiment>),
+    Built(Programs),
 }
 
-fn experiment(question: Question, tree: Tree, driver: super::Driver, calls: String, what: &str) -> Experiment {
-    let way = Way::Driver { driver, question: calls };
-    Experiment { way, ..Experiment::of_tests(question, tree, Selection::All, what) }
-}
-
-fn calls_of(examples: &[Example], is_own: impl Fn(&Example) -> bool) -> Option<String> {
-    let own = examples.iter().enumerate().filter(|(_, example)| is_own(example));
-    let calls: Vec<Value> = own
+/// Nothing where no example is for that driver.
+pub fn put(material: &Material<'_>, tree: Tree, examples: &[Example], driver: Driver) -> Option<Put> {
+    const WHAT: &str = "the withheld examples";
+    let own = examples.iter().enumerate().filter(|(_, example)| example.driver() == Some(driver));
+    let asks: Vec<Ask> = own
         .map(|(index, example)| {
-            let (module, function) = example.place();
-            json!({ "index": index, "module": module, "function": function, "args": example.args })
+            let (path, function) = example.place();
+            Ask { index, path: path.to_owned(), function: function.to_owned(), args: example.args.clone() }
         })
         .collect();
-    (!calls.is_empty()).then(|| json!({ "examples": calls, "hidden": [], "path": [".", "src"] }).to_string())
+    if asks.is_empty() {
+        return None;
+    }
+    let program = match driver {
+        Driver::Python => calls::PYTHON,
+        Driver::Node => calls::SCRIPT,
+        Driver::Rust | Driver::Go => {
+            return Some(Put::Built(built::programs(material, tree, asks, Question::Withheld, WHAT)));
+        }
+    };
+    let told =
+        |ask: &Ask| json!({ "index": ask.index, "module": ask.path, "function": ask.function, "args": ask.args });
+    let told: Vec<Value> = asks.iter().map(told).collect();
+    let question = json!({ "examples": told, "hidden": [], "path": [".", "src"] }).to_string();
+    let way = Way::Driver { driver: program, question };
+    let run = Experiment::of_tests(Question::Withheld, tree, Selection::All, WHAT);
+    Some(Put::Interpreted(Box::new(Experiment { way, ..run })))
 }
 
 /// A line of a driver: what came of one call.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
-    index: usize,
+pub struct Said {
+    pub index: usize,
     #[serde(flatten)]
-    what: What,
+    pub what: What,
     #[serde(default)]
-    shown: String,
+    pub shown: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum What {
+pub enum What {
     Gives(Value),
     Raises(Vec<String>),
     /// Something that is no plain data.
@@ -223,10 +223,14 @@ enum What {
     Missing(String),
 }
 
+/// Reads what a driver told.
+pub fn said(log: &str) -> Vec<Said> {
+    log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// Compares what the drivers that worked here said with what has to come.
-pub fn weigh(examples: &[Example], drivers: &[Driver], said: &str) -> Weighed {
-    let lines = said.lines().filter_map(|line| serde_json::from_str::<Said>(line).ok());
-    let said: BTreeMap<usize, Said> = lines.map(|said| (said.index, said)).collect();
+pub fn weigh(examples: &[Example], drivers: &[Driver], said: Vec<Said>) -> Weighed {
+    let said: BTreeMap<usize, Said> = said.into_iter().map(|said| (said.index, said)).collect();
     let mut weighed = Weighed::default();
     let mut silent: Vec<Driver> = Vec::new();
     for (index, example) in examples.iter().enumerate() {
@@ -271,7 +275,11 @@ impl Expected {
 }
 
 impl Said {
-    fn told(&self) -> String {
+    pub fn missing(index: usize, why: &str) -> Self {
+        Self { index, what: What::Missing(why.to_owned()), shown: String::new() }
+    }
+
+    pub fn told(&self) -> String {
         match &self.what {
             What::Gives(_) => format!("gives {}", cut(&self.shown)),
             What::Raises(_) => format!("raises {}", cut(&self.shown)),
@@ -415,7 +423,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_compared_as_data() {
-        for (expected, said, met) in [
+        for (expected, told, met) in [
             (r#""gives": 3"#, r#""gives": 3.0"#, true),
             (r#""gives": 0.3"#, r#""gives": 0.30000000000000004"#, true),
             (r#""gives": 3"#, r#""gives": 4"#, false),
@@ -430,16 +438,16 @@ mod tests {
             (r#""gives": 1"#, r#""other": "<object>""#, false),
         ] {
             let examples = examples(&format!(r#"[{{"call": "a:f", {expected}}}]"#));
-            let line = format!(r#"{{"index": 0, "shown": "it", {said}}}"#);
-            let weighed = weigh(&examples, &[Driver::Python], &line);
-            assert_eq!((weighed.met == 1, weighed.wrong.is_empty()), (met, met), "{expected} and {said}");
+            let line = format!(r#"{{"index": 0, "shown": "it", {told}}}"#);
+            let weighed = weigh(&examples, &[Driver::Python], said(&line));
+            assert_eq!((weighed.met == 1, weighed.wrong.is_empty()), (met, met), "{expected} and {told}");
         }
     }
 
     #[test]
     fn what_is_not_there_is_no_wrong_answer() {
         let examples = examples(r#"[{"call": "roman:to_roman", "raises": "KeyError"}]"#);
-        let weighed = weigh(&examples, &[Driver::Python], r#"{"index": 0, "missing": "no module named 'roman'"}"#);
+        let weighed = weigh(&examples, &[Driver::Python], vec![Said::missing(0, "no module named 'roman'")]);
         assert!(weighed.wrong.is_empty());
         assert_eq!(
             weighed.doubts(),
@@ -457,8 +465,8 @@ mod tests {
             r#"[{"call": "roman:to_roman", "args": [9], "gives": "IX"}, {"call": "roman:to_roman", "args": [4], "gives": "IV"},
                 {"call": "src/Roman.java:toRoman", "args": [4], "gives": "IV"}]"#,
         );
-        let said = "noise\n{\"index\": 0, \"gives\": \"VIIII\", \"shown\": \"'VIIII'\"}\n";
-        let weighed = weigh(&examples, &[Driver::Python], said);
+        let told = "noise\n{\"index\": 0, \"gives\": \"VIIII\", \"shown\": \"'VIIII'\"}\n";
+        let weighed = weigh(&examples, &[Driver::Python], said(told));
         assert_eq!(weighed.sentences(), ["a withheld example of `to_roman` failed"]);
         assert_eq!(
             weighed.notes(),

@@ -134,18 +134,8 @@ impl Changed {
             Extent::Everything | Extent::One(0) => Question::Impossible,
             Extent::One(_) => Question::Expectation,
         };
-        Experiment {
-            question,
-            tree: Tree::Head,
-            edits: self.edits,
-            way: super::Way::Tests(selection(files, material.targets)),
-            removed: Vec::new(),
-            time: 0,
-            variables: Vec::new(),
-            about: self.about,
-            what: what.to_owned(),
-            otherwise: None,
-        }
+        let run = Experiment::of_tests(question, Tree::Head, selection(files, material.targets), what);
+        Experiment { edits: self.edits, about: self.about, ..run }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Do the tests notice a fault in the changed lines? Each fault should fail at least one test. One that nobody notices
 //! proves nothing alone; the verdict tells the share, and which were not noticed.
 
-use super::{Experiment, Material, Question, Tree, Way, selection};
+use super::{Experiment, Material, Question, Tree, selection};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::syntax::{self, Language};
 
@@ -21,18 +21,10 @@ pub(super) fn mutants(material: &Material<'_>, files: &[String], limit: usize) -
         let lines: Vec<_> = syntax::added_lines(&old, &source).into_iter().map(|line| line..=line).collect();
         for mutant in syntax::mutants(Language::of_path(&changed.path), &changed.path, &source, &lines, limit) {
             let Some(text) = mutant.apply(&source) else { continue };
-            all.push(Experiment {
-                question: Question::Mutant,
-                tree: Tree::Head,
-                edits: vec![(changed.path.clone(), text)],
-                way: Way::Tests(selection(files, material.targets)),
-                removed: Vec::new(),
-                time: 0,
-                variables: Vec::new(),
-                about: Vec::new(),
-                what: format!("{}:{}: {}", changed.path, mutant.line, mutant.description),
-                otherwise: None,
-            });
+            let what = format!("{}:{}: {}", changed.path, mutant.line, mutant.description);
+            let selection = selection(files, material.targets);
+            let run = Experiment::of_tests(Question::Mutant, Tree::Head, selection, &what);
+            all.push(Experiment { edits: vec![(changed.path.clone(), text)], ..run });
         }
     }
     all.truncate(limit);

@@ -29,18 +29,11 @@ pub(super) fn oracle(material: &Material<'_>, files: &[String]) -> Option<Experi
         return None;
     }
     let (stand_ins, _) = stand_in::stand_ins(material, files);
-    (!stand_ins.is_empty()).then(|| Experiment {
-        question: Question::Oracle,
-        tree: Tree::Head,
-        edits: stand_ins,
-        removed: Vec::new(),
-        way: Way::Watched { selection: selection(files, material.targets), files: data },
-        variables: Vec::new(),
-        about: Vec::new(),
-        what: "which changed data the tests open, with code that does nothing".to_owned(),
-        otherwise: None,
-        time: 0,
-    })
+    let what = "which changed data the tests open, with code that does nothing";
+    let selection = selection(files, material.targets);
+    let run = Experiment::of_tests(Question::Oracle, Tree::Head, selection.clone(), what);
+    let way = Way::Watched { selection, files: data };
+    (!stand_ins.is_empty()).then_some(Experiment { edits: stand_ins, way, ..run })
 }
 
 pub(super) fn weigh(report: &Report, opened: &[&str]) -> Answer {

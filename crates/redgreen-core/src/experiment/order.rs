@@ -8,6 +8,7 @@
 
 use super::{Experiment, Material, Question, Tree, selection, target_files};
 use crate::framework::invoke::Selection;
+use crate::framework::{self, Home};
 use crate::report::{Report, Status, Test};
 use crate::syntax::{self, Language};
 use crate::verdict::{Code, Reason};
@@ -61,7 +62,9 @@ pub fn alone(id: &str, time: usize) -> Experiment {
 
 /// The rows of the same test, by themselves, on a tree before; nothing for a test without rows.
 pub fn rows_before(id: &str, tree: Tree) -> Option<Experiment> {
-    let (item, _) = id.split_once('[').filter(|_| id.ends_with(']'))?;
+    let told = framework::identity(id);
+    let case = told.case.filter(|_| matches!(told.home, Home::File(_)))?;
+    let item = id.strip_suffix(&format!("[{case}]"))?;
     let what = format!("the rows of {item} by themselves, on the code before");
     Some(Experiment { tree, what, ..alone(item, 1) })
 }
@@ -86,8 +89,8 @@ pub fn suspects(material: &Material<'_>, report: &Report) -> Vec<String> {
 }
 
 pub fn fails(report: &Report, id: &str) -> bool {
-    // A test of Go that runs others is told by them alone.
-    let own = |test: &&Test| test.id == id || test.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'));
+    let told = framework::identity(id);
+    let own = |test: &&Test| test.id == id || told.runs(&test.identity());
     report.tests.iter().filter(own).any(|test| test.status.is_failure())
 }
 
@@ -117,33 +120,11 @@ fn contradiction(material: &Material<'_>) -> Option<String> {
     for file in target_files(material) {
         let language = Language::of_path(&file);
         let Some(source) = (material.now)(&file) else { continue };
-        let names: Vec<String> = syntax::imports(language, &source).into_iter().flat_map(|one| one.names).collect();
-        if matches!(language, Language::Rust | Language::Go) {
-            known.extend(compared(&source));
-            continue;
-        }
-        for item in syntax::items(language, &file, &source).iter().filter(|item| item.is_test) {
-            let stated = syntax::stated(language, &file, &source, item, &names).into_iter();
-            known.extend(stated.map(|one| (format!("{}({})", one.name, one.arguments.join(", ")), one.expected)));
-        }
+        known.extend(syntax::written_answers(language, &file, &source));
     }
     let other =
         |(call, expected): &&(String, String)| known.iter().any(|(known, other)| known == call && other != expected);
     known.iter().find(other).map(|(call, _)| call.clone())
-}
-
-/// Calls and the values that tests of Rust or Go compare them with, as far as both stand in one line.
-fn compared(source: &str) -> Vec<(String, String)> {
-    const WAYS: [&str; 3] = [
-        r"assert_eq!\(\s*([\w:.]+\([^()]*\)(?:\.unwrap\(\))?)\s*,\s*([^,;]+?)\s*\);",
-        r":?=\s*([\w.]+\([^()]*\));\s*\w+\s*!=\s*([^\s{]+)",
-        r"if\s+([\w.]+\([^()]*\))\s*!=\s*([^\s{]+)",
-    ];
-    let found = WAYS.iter().filter_map(|way| regex::Regex::new(way).ok()).flat_map(|way| {
-        let pairs = way.captures_iter(source).map(|found| (found[1].to_owned(), found[2].to_owned()));
-        pairs.collect::<Vec<_>>()
-    });
-    found.collect()
 }
 
 /// The tests of RED that pass, in the order in which they ran.

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use super::{About, Material, stand_in};
 use crate::change::{ChangedPath, Class, Kind};
-use crate::framework;
-use crate::report::room::has_word;
+use crate::framework::{Home, Identity};
+use crate::path::folder;
 use crate::report::{LoadError, Report, Status, Test};
 use crate::syntax::{self, Item, ItemChange, Language};
 
@@ -49,29 +49,26 @@ pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> Rep
 
 /// Whether a test is not written in the tree before any more, as far as its text tells.
 pub fn is_unwritten(material: &Material<'_>, test: &Test) -> bool {
-    let home = test.file.as_deref().filter(|file| Language::of_path(file) != Language::Other);
-    let home = home.or_else(|| test.id.split_once("::").map(|(home, _)| home)).unwrap_or_default();
-    let is_there = |path: &str| material.paths.iter().any(|known| known == path);
-    if !is_there(home) {
-        let is_path = home.contains('/') && home.contains('.') && framework::go::function_of(&test.id).is_none();
-        let is_file = is_path || Language::of_path(home) != Language::Other;
-        return if is_file { (material.before)(home).is_none() } else { is_named_nowhere(material, test) };
-    }
-    let Some(source) = (material.before)(home) else { return true };
-    let items = syntax::items(Language::of_path(home), home, &source);
-    let named = |item: &Item| About { file: home.to_owned(), item: item.name.clone() }.is(test);
+    let told = test.identity();
+    let home = test.file.clone().filter(|file| Language::of_path(file) != Language::Other).or_else(|| told.file());
+    let Some(home) = home else { return is_named_nowhere(material, &told) };
+    let Some(source) = (material.before)(&home) else { return true };
+    let items = syntax::items(Language::of_path(&home), &home, &source);
+    let named = |item: &Item| About { file: home.clone(), item: item.name.clone() }.is(test);
     items.iter().any(|item| item.is_test) && !items.iter().any(named)
 }
 
 /// Cargo and Go do not say in which file a test is, but its name is that of a function.
-fn is_named_nowhere(material: &Material<'_>, test: &Test) -> bool {
-    let (name, language) = match framework::go::function_of(&test.id) {
-        Some(name) => (name, Language::Go),
-        None => (test.id.rsplit("::").next().unwrap_or_default(), Language::Rust),
+fn is_named_nowhere(material: &Material<'_>, told: &Identity<'_>) -> bool {
+    let language = match told.home {
+        Home::Package(_) => Language::Go,
+        Home::Target(_) => Language::Rust,
+        Home::Unknown | Home::File(_) => return false,
     };
+    let name = told.name();
     let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
     let files: Vec<&String> = material.paths.iter().filter(|path| Language::of_path(path) == language).collect();
-    let is_in = |path: &&String| (material.before)(path).is_some_and(|source| has_word(&source, name));
+    let is_in = |path: &&String| (material.before)(path).is_some_and(|source| syntax::mentions(&source, name));
     is_name && !files.is_empty() && files.len() <= CODE_FILES_MAX && !files.iter().any(is_in)
 }
 
@@ -132,9 +129,7 @@ impl TestFile {
     }
 
     fn holds(&self, test: &Test) -> bool {
-        test.file.as_deref() == Some(self.path.as_str())
-            || test.id.starts_with(&self.path)
-            || self.old_items.iter().any(|item| self.about(item).is(test))
+        test.is_in(&self.path) || self.old_items.iter().any(|item| self.about(item).is(test))
     }
 
     /// Whether a test of before, which did not run now, is gone for one that asks about the same code.
@@ -232,7 +227,6 @@ fn asking(files: &[TestFile], code: &BTreeSet<String>, before: &Report, after: &
 
 /// Whether an error keeps the tests of a file from running. Go builds a package as a whole.
 fn is_hit(error: &LoadError, path: &str) -> bool {
-    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
     error.file.as_deref().is_none_or(|file| file == path || path.ends_with(".go") && folder(file) == folder(path))
 }
 

@@ -93,7 +93,6 @@ pub(super) fn weakness(weakness: &Weakness) -> &'static str {
         Weakness::FewerRows => "has fewer rows",
         Weakness::Marked(_) => "is marked to be skipped or to fail",
         Weakness::NotATest => "is no test any more",
-        Weakness::Loosened(_) => "does not decide any more",
     }
 }
 
@@ -261,18 +260,8 @@ fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&
             edits.push((file.clone(), text));
         }
     }
-    Experiment {
-        question: Question::Reworked,
-        tree: Tree::Head,
-        edits,
-        way: Way::Tests(choice(&reworked.files, material.before)),
-        removed: Vec::new(),
-        time: 0,
-        variables: Vec::new(),
-        about: Vec::new(),
-        what: what.to_owned(),
-        otherwise: None,
-    }
+    let selection = choice(&reworked.files, material.before);
+    Experiment { edits, ..Experiment::of_tests(Question::Reworked, Tree::Head, selection, what) }
 }
 
 /// The code that test files import.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Material;
 use crate::change::{is_python_library, is_settings};
 use crate::framework::FRAMEWORKS;
+use crate::path::{folder, join, normal};
 use crate::report::LoadError;
 use crate::syntax::{self, Import, Language, Project};
 
@@ -134,14 +135,9 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
     };
     let dots = import.module.chars().take_while(|letter| *letter == '.').count();
     let below = import.module.trim_start_matches('.').replace('.', "/");
-    let beside = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let join = |folder: &str, name: &str| match (folder.is_empty(), name.is_empty()) {
-        (true, _) => name.to_owned(),
-        (false, true) => folder.to_owned(),
-        (false, false) => format!("{folder}/{name}"),
-    };
+    let beside = folder(from);
     if dots > 0 {
-        let above = (1..dots).fold(beside, |folder, _| folder.rsplit_once('/').map_or("", |(above, _)| above));
+        let above = (1..dots).fold(beside, |below, _| folder(below));
         return vec![join(above, &format!("{below}.py"))];
     }
     let first = below.split('/').next().unwrap_or_default();
@@ -149,9 +145,7 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
         return Vec::new();
     }
     // The nearest first: a repository may hold several projects.
-    let above = std::iter::successors(Some(beside), |folder| {
-        (!folder.is_empty()).then(|| folder.rsplit_once('/').map_or("", |(above, _)| above))
-    });
+    let above = std::iter::successors(Some(beside), |below| (!below.is_empty()).then(|| folder(below)));
     let roots: Vec<String> = above.flat_map(|folder| ["", "src", "lib"].map(|source| join(folder, source))).collect();
     let home = roots.iter().find(|root| is_folder(&join(root, first)));
     if let (Some(home), true) = (home, below.contains('/')) {
@@ -168,8 +162,7 @@ fn python(from: &str, import: &Import, material: &Material<'_>) -> Vec<String> {
 /// brief names it or the project keeps its modules side by side.
 fn may_begin(module: &str, import: &Import, roots: &[String], material: &Material<'_>) -> bool {
     let is_package = |path: &String| {
-        let folder = path.strip_suffix("/__init__.py");
-        let above = folder.map(|folder| folder.rsplit_once('/').map_or("", |(above, _)| above));
+        let above = path.strip_suffix("/__init__.py").map(folder);
         above.is_some_and(|above| roots.iter().any(|root| root == above)) && !material.is_test(path)
     };
     let own = material.packages.iter().any(|package| package.name.replace('-', "_") == module);
@@ -190,18 +183,7 @@ fn script(from: &str, import: &Import) -> Vec<String> {
     if !import.module.starts_with('.') {
         return Vec::new();
     }
-    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in import.module.split('/') {
-        match part {
-            "." | "" => {}
-            ".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    let path = parts.join("/");
+    let path = normal(&join(folder(from), &import.module));
     let ending = from.rsplit_once('.').map_or("js", |(_, ending)| ending);
     let named = [".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".mts", ".cts", ".json"];
     let has_ending = named.iter().any(|end| path.ends_with(end));

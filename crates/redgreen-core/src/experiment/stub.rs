@@ -6,8 +6,9 @@
 use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, unwritten};
 use crate::change::is_test_program;
 use crate::framework::invoke::Selection;
+use crate::path::folder;
 use crate::report::{Exit, LoadError, LoadErrorKind, Report, Status, Test};
-use crate::syntax::{self, Extent, How, INERT_VALUE, Item, Language, Letters, Pick};
+use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
 
 /// How errors of Python name a stand-in.
@@ -32,18 +33,9 @@ pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment
     };
     stand_ins.extend(data);
     let with = |value: &str| vec![(INERT_VALUE, value.to_owned())];
-    let control = Experiment {
-        question: Question::Inert,
-        tree: Tree::Head,
-        edits: stand_ins,
-        way,
-        removed: Vec::new(),
-        time: 0,
-        variables: Vec::new(),
-        about: files.iter().flat_map(|file| tests_of(material, file)).collect(),
-        what: what.to_owned(),
-        otherwise: None,
-    };
+    let about = files.iter().flat_map(|file| tests_of(material, file)).collect();
+    let run = Experiment::of_tests(Question::Inert, Tree::Head, Selection::All, what);
+    let control = Experiment { edits: stand_ins, way, about, ..run };
     // Only a test that passes with both values that do nothing asks for nothing.
     let other = Experiment { variables: with("other"), otherwise: checked(material, &control), ..control.clone() };
     let mut all = vec![Experiment { otherwise: Some(Box::new(other)), ..control.clone() }];
@@ -79,10 +71,7 @@ fn lenient(material: &Material<'_>, files: &[String], control: &Experiment) -> O
         let is_new = |item: &&Item| control.about.iter().any(|about| about.file == *file && about.item == item.name);
         let way = syntax::Way { pick: Pick::Last, letters: Letters::Near };
         // A claim that is turned round holds of a value that equals nothing.
-        let is_written = |item: &&Item| {
-            let variants = syntax::perturb(language, file, &source, item, way).variants;
-            variants.first().is_some_and(|all| all.edits.iter().all(|edit| edit.how == How::Literal))
-        };
+        let is_written = |item: &&Item| syntax::is_written(language, file, &source, item, way);
         let new: Vec<&Item> = items.iter().filter(is_new).filter(is_written).collect();
         if let Some((text, names)) = syntax::impossible(language, file, &source, &new, Extent::Everything, way) {
             edits.push((file.clone(), text));
@@ -128,18 +117,9 @@ pub(super) fn emptied(material: &Material<'_>, files: &[String]) -> Option<Exper
     if !edits.iter().any(|(path, _)| is_built(path) && is_new(path)) {
         return None;
     }
-    let control = Experiment {
-        question: Question::Empty,
-        tree: Tree::Head,
-        edits,
-        way: Way::Tests(selection(files, material.targets)),
-        removed: Vec::new(),
-        time: 0,
-        variables: Vec::new(),
-        about: Vec::new(),
-        what: "the tests of RED, with code that does nothing".to_owned(),
-        otherwise: None,
-    };
+    let what = "the tests of RED, with code that does nothing";
+    let run = Experiment::of_tests(Question::Empty, Tree::Head, selection(files, material.targets), what);
+    let control = Experiment { edits, ..run };
     let other = Experiment { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
     Some(Experiment { otherwise: Some(Box::new(other)), ..control })
 }
@@ -292,7 +272,7 @@ fn brings_what_is_missing(material: &Material<'_>, error: &LoadError) -> bool {
 fn missing_data(material: &Material<'_>) -> Vec<(String, String)> {
     let targets = material.targets.iter().filter_map(|id| material.after.test(id));
     let missing = targets.filter(|test| misses_a_file(test)).filter_map(|test| {
-        let folder = test.file.as_deref()?.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let folder = folder(test.file.as_deref()?);
         let message = test.message.as_deref()?;
         let quoted = || message.split(['\'', '"']).skip(1).step_by(2).find(|part| part.contains('/'));
         // Go: `open testdata/a.txt: no such file or directory`, from the folder of the package.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use super::Material;
 use crate::change::{ChangedPath, Class};
+use crate::path::folder;
 use crate::syntax::{self, Given, Language};
 use crate::verdict::{Code, Reason};
 
@@ -122,7 +123,7 @@ fn is_code(changed: &ChangedPath) -> bool {
 
 /// Whether a name of that file can be used by others than the project, for certain.
 fn is_offered(material: &Material<'_>, path: &str, name: &str) -> bool {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = folder(path);
     let has = |path: &str| material.paths.iter().any(|known| known == path);
     match Language::of_path(path) {
         // A module of a package, no part of whose name says that it is private.

@@ -1,5 +1,6 @@
 //! Tables for the controls: what each is made of, and what a run of it says.
 
+mod built;
 mod oracle;
 mod reasons;
 mod replaced;
@@ -220,9 +221,9 @@ fn results_belong_to_items() {
         ("src/lib.rs", "tests::four", "roman::tests::four", None, true),
         ("src/lib.rs", "tests::four", "roman::tests::fourteen", None, false),
         ("tests/roman.rs", "four", "roman/tests/roman::four", None, true),
-        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - to_roman", None, true),
-        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - to_roman #2", None, true),
-        ("src/lib.rs", "doc to_roman", "roman/doc::src/lib.rs - from_roman", None, false),
+        ("src/lib.rs", "to_roman::(doc)", "roman/doc::src/lib.rs - to_roman", None, true),
+        ("src/lib.rs", "to_roman::(doc)", "roman/doc::src/lib.rs - to_roman #2", None, true),
+        ("src/lib.rs", "to_roman::(doc)", "roman/doc::src/lib.rs - from_roman", None, false),
         ("a.test.ts", "roman > four", "a.test.ts > roman > four", Some("a.test.ts"), true),
         ("a.test.ts", "four", "b.test.ts > four", Some("b.test.ts"), false),
         ("a.test.ts", "wrap > wraps %j at %i", "a.test.ts > wrap > wraps \"a\" at 5", Some("a.test.ts"), true),
@@ -406,8 +407,11 @@ fn one_canary_has_to_fail_and_the_other_to_pass() {
         ("a.test.ts", "test(\"test_a\", () => {\n  expect(f(1)).toBe(2);\n});\n"),
         ("tests/a.rs", "#[test]\nfn test_a() {\n    assert_eq!(f(1), 2);\n}\n"),
     ] {
-        let id =
-            |item: &str| if path.ends_with(".ts") { format!("{path} > {item}") } else { format!("{path}::{item}") };
+        let id = |item: &str| match path.rsplit_once('.') {
+            Some((_, "ts")) => format!("{path} > {item}"),
+            Some((stem, "rs")) => format!("roman/{stem}::{item}"),
+            _ => format!("{path}::{item}"),
+        };
         let scene = Scene { now: &[(path, source)], targets: &[&id("test_a")], ..Scene::default() };
         for (fails, sound, expected) in [
             ("-", "+", "right".to_owned()),
@@ -640,22 +644,22 @@ fn what_is_new_in_a_refactoring_is_used() {
 }
 
 #[test]
-fn code_that_is_built_is_asked_by_a_test_of_ours() {
-    let (path, old, new, test, source, place, part) = (
-        "src/roman.rs",
-        "pub fn add(a: &str, n: u32) -> u32 { n }\n",
-        "pub fn add(a: &str, n: u32) -> u32 { n + 0 }\n",
-        "tests/roman.rs",
-        "use roman::roman::add;\n#[test]\nfn a() {\n    assert_eq!(add(\"a b\", 3), 3);\n}\n",
-        "tests/redgreen_recital.rs",
-        "told(\"roman::roman::add(\\\"a b\\\", 4)\", || roman::roman::add(\"a b\", 4));",
-    );
-    let scene =
-        Scene { before: &[(path, old), (test, source)], now: &[(path, new), (test, source)], ..Scene::default() };
-    let told = scene.ask(JudgedPhase::Refactor, recital::recitals);
-    let (laid, text) = &told.first().unwrap().edits[0];
-    assert_eq!(laid, place);
-    assert!(text.contains(part), "{text}");
-    let said = recital::said("[\"f(1)\", \"2\"]\nnoise\n");
-    assert_eq!(said.answers.get("f(1)").map(String::as_str), Some("2"));
+fn a_call_counts_for_the_test_that_makes_it() {
+    for (file, item, id, log, expected) in [
+        ("test_a.py", "test_a", "test_a.py::test_a", "f\ttest_a.py::test_a", "right"),
+        ("test_a.py", "test_a", "test_a.py::test_a", "f\ttest_b.py::test_b", "wrong: red.no_call test_a.py::test_a"),
+        ("src/lib.rs", "tests::a", "kit::tests::a", "f\tcrate::tests::a", "right"),
+        ("src/lib.rs", "tests::a", "kit::tests::a", "f\tcrate::tests::b", "wrong: red.no_call kit::tests::a"),
+        ("kit_test.go", "TestA", "example.com/kit.TestA", "F\texample.com/kit.TestA", "right"),
+        ("a.test.js", "a", "a.test.js > a", "f", "right"),
+    ] {
+        let scene = Scene { now: &[(file, "")], ..Scene::default() };
+        let ran = report(&[format!("-{id}")]);
+        let answer = scene.ask(JudgedPhase::Red, |material| {
+            control(Question::Inert, &[(file, item)], "stubs").weigh(material, &observed(&ran, log))
+        });
+        assert_eq!(shown(&answer), expected, "{log}");
+    }
+    let stub = syntax::inert_stub(Language::Rust, "src/lib.rs", &[], Some("pub fn f() {}\n")).unwrap();
+    assert!(stub.contains("crate::{name}"), "{stub}");
 }

@@ -4,7 +4,7 @@
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, LISTED_FOLDERS, Reach};
 use super::invoke::{Call, Invocation, Missing, ReportAt, Selection, Step, Unable};
-use super::{Framework, How, Process, file_name};
+use super::{Framework, Home, How, Identity, Process, file_name, identity};
 use crate::format::tap::{self, Tap};
 use crate::format::{bounded_head, junit};
 use crate::report::{Exit, Flag, LoadErrorKind, Outcome, Report, Status};
@@ -18,6 +18,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Package,
     tools: &["test/bats/bin/bats", "tests/bats/bin/bats", "node_modules/.bin/bats", "bats"],
     is_id: |id| id.contains(".bats::"),
+    read: read_id,
     is_test_file,
     is_runner_config: |_| false,
     litter: &[],
@@ -40,6 +41,13 @@ fn is_suite(path: &str) -> bool {
 
 fn detect(folder: &Folder) -> Evidence {
     if folder.files.iter().any(|path| is_suite(path)) { Evidence::Sure } else { Evidence::None }
+}
+
+fn read_id(id: &str) -> Identity<'_> {
+    match id.split_once("::") {
+        Some((file, name)) => Identity::of(Home::File(file), vec![name], None),
+        None => identity::whole(id),
+    }
 }
 
 fn is_test_file(path: &str) -> bool {

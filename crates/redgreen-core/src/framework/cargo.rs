@@ -17,7 +17,7 @@ pub mod libtest;
 
 use super::facts::{Evidence, Folder, Reach};
 use super::invoke::{Call, Injected, Missing, Unable};
-use super::{Framework, How, file_name, nextest};
+use super::{Framework, Home, How, Identity, file_name, nextest};
 use crate::report::{Exit, Outcome, Report, Stage};
 use build::{Build, TargetKind};
 use libtest::Binary;
@@ -32,6 +32,7 @@ pub const FRAMEWORK: Framework = Framework {
     tools: &["cargo-llvm-cov"],
     // No name of a package or a target has a dot, unlike a class of Java's or a file of Python's.
     is_id: |id| id.split_once("::").is_some_and(|(target, _)| !target.contains(['.', '\\'])),
+    read: read_id,
     is_test_file,
     is_runner_config,
     litter: &["/target/"],
@@ -118,6 +119,18 @@ fn detect(folder: &Folder) -> Evidence {
 }
 
 /// Unit tests live beside the code, so that a file in `src` is not a test file although it may hold tests.
+/// `roman/tests/numerals::one`, `roman::kit::tests::one`, `roman/doc::src/lib.rs - to_roman #2`.
+fn read_id(id: &str) -> Identity<'_> {
+    let (target, test) = id.split_once("::").unwrap_or(("", id));
+    let (package, inside) = target.split_once('/').unwrap_or((target, ""));
+    if let Some((path, name)) = test.split_once(" - ").filter(|_| inside == "doc" && !package.is_empty()) {
+        let (name, number) = name.split_once(" #").map_or((name, None), |(name, number)| (name, Some(number)));
+        let home = path.strip_suffix(".rs").map_or(Home::Unknown, Home::Target);
+        return Identity::of(home, name.split("::").collect(), number);
+    }
+    Identity::of(Home::Target(inside), test.split("::").collect(), None)
+}
+
 fn is_test_file(path: &str) -> bool {
     let folders = path.split('/').rev().skip(1);
     let (mut in_tests, mut in_src) = (false, false);

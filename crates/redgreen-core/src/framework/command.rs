@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::captured::Captured;
 use super::facts::{Evidence, Folder, Reach};
 use super::invoke::{Call, Invocation, ReportAt, Selection, Unable};
-use super::{FRAMEWORKS, Found, Framework, How, file_name, go, javascript, python};
+use super::{FRAMEWORKS, Found, Framework, How, file_name, go, identity, javascript, python};
 use crate::format::{junit, tap};
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, Outcome, Report, Status, Test};
 use crate::syntax::glob;
@@ -22,6 +22,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: &[],
     is_id: |id| id.starts_with(EXIT_CODE_ONLY),
+    read: identity::whole,
     is_test_file,
     is_runner_config: |path| {
         let known = matches!(file_name(path), "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Taskfile.yml");

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::captured::{Captured, StepEnd};
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, Choice, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
-use super::{Framework, How, Process, cpp, file_name};
+use super::{Framework, How, Process, cpp, file_name, identity};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, gtest_json, junit};
 use crate::report::{Exit, Outcome, Report, Stage, Status, Test};
@@ -26,6 +26,7 @@ pub const FRAMEWORK: Framework = Framework {
     tools: &["cmake", "ctest", "gcovr"],
     // A test may have any name; to ask in vain costs a run without tests.
     is_id: |_| true,
+    read: identity::whole,
     is_test_file: cpp::is_test_file,
     is_runner_config: |path| {
         let known = ["CMakeLists.txt", "CMakePresets.json", "CMakeUserPresets.json", "CTestCustom.cmake"];

@@ -4,7 +4,7 @@
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable};
-use super::{Framework, How, Process, file_name};
+use super::{Framework, How, Process, file_name, identity};
 use crate::coverage::Format;
 use crate::format::bounded_head;
 use crate::format::stream::{self, Line, Stream};
@@ -20,6 +20,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: &["elixir", "mix"],
     is_id: |id| split_id(id).is_some(),
+    read: identity::whole,
     is_test_file,
     is_runner_config: |path| {
         let in_config = path.split('/').rev().skip(1).any(|folder| folder == "config");

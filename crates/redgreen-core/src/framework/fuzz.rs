@@ -151,6 +151,7 @@ fn no_project_is_too_broken_to_be_looked_at() {
                 (process.invoke)(&facts, &selection(&text)).ok();
             }
             (row.is_id)(&text);
+            (row.read)(&text);
             (row.is_test_file)(&text);
             (row.is_runner_config)(&text);
         }

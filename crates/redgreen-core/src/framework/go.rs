@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Step, Unable};
-use super::{Framework, How, Process, file_name};
+use super::{Framework, Home, How, Identity, Process, file_name};
 use crate::coverage::Format;
 use crate::format::go_json::{self, End, GoTest, Panic, Stream};
 use crate::format::{bounded_head, stream};
@@ -22,7 +22,8 @@ pub const FRAMEWORK: Framework = Framework {
     // `./...` ends where another go.mod begins.
     reach: Reach::Package,
     tools: &["go"],
-    is_id: |id| split_id(id).is_some(),
+    is_id: |id| split_id(id).is_some_and(|(_, test)| test.split('/').next().is_some_and(is_name)),
+    read: read_id,
     is_test_file: |path| path.ends_with("_test.go") || in_testdata(path),
     is_runner_config: |path| matches!(file_name(path), "go.mod" | "go.sum" | "go.work" | "go.work.sum"),
     litter: &["*.test", "*.prof"],
@@ -36,33 +37,16 @@ const MODULES: &str = "modules";
 const TEST_FILES: &str = "**/*_test.go";
 const COVERAGE_FILE: &str = "cover.out";
 
-/// What the compiler and the loader say of something that is not there yet, or not there in this form.
-const MISSING_SYMBOL: &[&str] = &[
-    "undefined: ",
-    "undefined (type",
-    "has no field or method",
-    "is not in std",
-    "is not in GOROOT",
-    "cannot find package",
-    "cannot find module",
-    "no required module provides package",
-    "no non-test Go files",
-    "no Go files in",
-    "not enough arguments in call",
-    "too many arguments in call",
-    "not enough return values",
-    "assignment mismatch",
-    "cannot use ",
-    "missing method",
-    "not exported by package",
-];
+/// Mistakes that a test file makes all by itself: whatever the code is, it does not compile.
+const ITS_OWN: &[&str] = &["not used", "redeclared"];
 /// The exception of a test that a panic ended.
 pub(crate) const PANIC: &str = "panic";
 /// What Go says of a test that wanted to end the process itself.
 const EXITED: &str = "unexpected call to os.Exit";
 /// Where the compiler stops telling; it is wrong with nothing.
 const NO_MORE: &str = "too many errors";
-const SYNTAX: &[&str] = &["syntax error", "expected ", "missing ','", "illegal character", "not terminated"];
+const SYNTAX: &[&str] = &["syntax error", "missing ','", "illegal character", "not terminated"];
+const EXPECTED: &str = "expected ";
 
 fn detect(folder: &Folder) -> Evidence {
     if folder.has(MANIFEST) { Evidence::Sure } else { Evidence::None }
@@ -168,6 +152,12 @@ fn split_id(id: &str) -> Option<(&str, &str)> {
     Some((id.get(..at.checked_sub(1)?)?, id.get(at..)?))
 }
 
+fn read_id(id: &str) -> Identity<'_> {
+    let (package, test) = split_id(id).unwrap_or(("", id));
+    let (function, case) = test.split_once('/').map_or((test, None), |(function, case)| (function, Some(case)));
+    Identity::of(Home::Package(package), vec![function], case)
+}
+
 /// Each level of subtests is a pattern of its own.
 fn pattern(test: &str) -> String {
     let quoted = |name: &str| {
@@ -267,8 +257,17 @@ fn load_error(file: Option<String>, line: Option<u32>, kind: LoadErrorKind, word
     LoadError { stage: Stage::Build, file, line, kind, code: None, message: bounded_head(words) }
 }
 
+/// The compiler gives no codes, and words its findings anew from version to version. What is neither a mistake of form nor
+/// one of the file alone is a demand on other code: a name, a field, a parameter, a type.
 fn kind_of(words: &str) -> LoadErrorKind {
-    LoadErrorKind::of(words, MISSING_SYMBOL, SYNTAX)
+    let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
+    if words.starts_with(EXPECTED) || says(SYNTAX) {
+        LoadErrorKind::Syntax
+    } else if says(ITS_OWN) {
+        LoadErrorKind::Other
+    } else {
+        LoadErrorKind::MissingSymbol
+    }
 }
 
 fn add_tests(report: &mut Report, stream: &Stream, places: &Places, exit: Exit) {
@@ -386,9 +385,8 @@ fn package_of(id: &str) -> Option<&str> {
     split_id(id).map(|(package, _)| package)
 }
 
-/// The function that a test or a subtest is of.
-pub(crate) fn function_of(id: &str) -> Option<&str> {
-    split_id(id).and_then(|(_, test)| test.split('/').next())
+fn is_name(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
 /// `    calc_test.go:20: words`: the file's name alone, in the folder of its package.

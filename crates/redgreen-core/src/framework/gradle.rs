@@ -21,6 +21,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: &["./gradlew", "gradle"],
     is_id: java::is_id,
+    read: java::read_id,
     is_test_file: java::is_test_file,
     is_runner_config: |path| {
         let in_gradle = path.starts_with("gradle/") || path.contains("/gradle/wrapper/") || path.contains("buildSrc/");

@@ -5,7 +5,7 @@ pub(super) mod listing;
 use std::borrow::Cow;
 
 use super::captured::Captured;
-use super::file_name;
+use super::{Home, Identity, file_name};
 use crate::format::bounded_head;
 use crate::format::junit::{self, Dialect, Document};
 use crate::report::{LoadError, LoadErrorKind, Report, Stage};
@@ -53,6 +53,13 @@ pub(super) fn is_id(id: &str) -> bool {
     let class = id.split_once("::").map(|(class, _)| class).filter(|class| !class.contains(['/', ' ', '\\']));
     let name = class.and_then(|class| class.rsplit('.').next());
     name.is_some_and(|name| name.starts_with(char::is_uppercase))
+}
+
+/// `demo.CalcTest$Inner::adds(int)[1]` is the method of a class in a class, with one of its rows.
+pub(super) fn read_id(id: &str) -> Identity<'_> {
+    let (class, method) = class_and_method(id);
+    let case = method.and_then(|method| id.rsplit_once("::")?.1.strip_prefix(method)).filter(|case| !case.is_empty());
+    Identity::of(Home::Unknown, class.split(['.', '$']).chain(method).collect(), case)
 }
 
 /// `src/test/…`, `src/integrationTest/…`, and what lies there for tests to read.

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder};
-use super::file_name;
 use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Unable};
+use super::{Home, Identity, file_name};
 use crate::coverage::Format;
 use crate::format::bounded_head;
 use crate::format::stream::{Fault, Frame, Line, Stream};
@@ -217,6 +217,13 @@ pub(super) fn is_id(id: &str) -> bool {
 pub(super) fn split_id(id: &str) -> Option<(&str, &str)> {
     let (file, name) = id.split_once(MARK)?;
     EXTENSIONS.iter().any(|extension| file.ends_with(extension)).then_some((file, name))
+}
+
+pub(super) fn read_id(id: &str) -> Identity<'_> {
+    match split_id(id) {
+        Some((file, name)) => Identity::of(Home::File(file), name.split(MARK).collect(), None),
+        None => Identity::of(Home::Unknown, id.split(MARK).collect(), None),
+    }
 }
 
 /// A test's name without its file.

@@ -21,6 +21,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: &[PACKAGE.bin, javascript::PNP, javascript::YARN],
     is_id: javascript::is_id,
+    read: javascript::read_id,
     is_test_file: javascript::is_test_file,
     is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),
     litter: javascript::LITTER,

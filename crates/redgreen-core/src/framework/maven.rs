@@ -19,6 +19,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: &["./mvnw", "mvn"],
     is_id: java::is_id,
+    read: java::read_id,
     is_test_file: java::is_test_file,
     is_runner_config: |path| {
         let in_mvn = path.starts_with(".mvn/") || path.contains("/.mvn/");

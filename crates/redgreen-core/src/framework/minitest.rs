@@ -4,7 +4,7 @@
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, Injected, Invocation, Missing, Probe, ReportAt, Selection, Unable};
-use super::{Framework, How, Process, file_name, ruby};
+use super::{Framework, How, Process, file_name, identity, ruby};
 use crate::format::bounded_head;
 use crate::format::stream::{Line, Stream};
 use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Status};
@@ -18,6 +18,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Package,
     tools: &["bundle", "ruby"],
     is_id: |id| id.contains("#test_") && !id.contains(".rb["),
+    read: identity::whole,
     is_test_file,
     is_runner_config: ruby::is_runner_config,
     litter: &[],

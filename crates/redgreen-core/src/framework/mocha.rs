@@ -19,6 +19,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Package,
     tools: &[PACKAGE.bin, C8.bin, javascript::PNP, javascript::YARN],
     is_id: javascript::is_id,
+    read: javascript::read_id,
     is_test_file: javascript::is_test_file,
     is_runner_config: |path| PACKAGE.is_config(path) || javascript::is_shared_config(path),
     litter: javascript::LITTER,

@@ -25,6 +25,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: &["cargo", "cargo-nextest", "cargo-llvm-cov"],
     is_id: cargo::FRAMEWORK.is_id,
+    read: cargo::FRAMEWORK.read,
     is_test_file: cargo::FRAMEWORK.is_test_file,
     is_runner_config: cargo::FRAMEWORK.is_runner_config,
     litter: cargo::FRAMEWORK.litter,

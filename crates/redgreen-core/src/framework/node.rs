@@ -27,6 +27,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: &["node", javascript::PNP, javascript::YARN],
     is_id: javascript::is_id,
+    read: javascript::read_id,
     is_test_file: javascript::is_test_file,
     is_runner_config: javascript::is_shared_config,
     litter: javascript::LITTER,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Unable};
-use super::{Framework, How, Process, file_name};
+use super::{Framework, How, Process, file_name, identity};
 use crate::coverage::Format;
 use crate::format::{bounded_head, bounded_tail, junit, phpunit_list};
 use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Status, Test};
@@ -24,6 +24,7 @@ pub const FRAMEWORK: Framework = Framework {
         let name = class.and_then(|class| class.rsplit('\\').next());
         name.is_some_and(|name| name.starts_with(char::is_uppercase))
     },
+    read: identity::whole,
     is_test_file: |path| {
         let folders = path.split('/').rev().skip(1);
         path.ends_with("Test.php") || (folders.into_iter().any(|name| name == "tests") && path.ends_with(".php"))

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Call, Injected, Invocation, Missing, Probe, Selection, Unable};
-use super::{Framework, How, Process, python};
+use super::{Framework, Home, How, Identity, Process, python};
 use crate::format::{bounded_head, bounded_tail, stream};
 use crate::report::{Exit, Flag, LoadError, Outcome, Report, Stage, Status, Test};
 
@@ -21,6 +21,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: python::TOOLS,
     is_id: |id| id.split("::").next().is_some_and(|file| file.ends_with(".py")),
+    read: read_id,
     is_test_file: python::is_test_file,
     is_runner_config: python::is_runner_config,
     litter: python::LITTER,
@@ -54,6 +55,14 @@ fn detect(folder: &Folder) -> Evidence {
     }
     let python = ["pyproject.toml", "setup.py", "setup.cfg", "tox.ini"].iter().any(|name| folder.has(name));
     if python { Evidence::Likely } else { Evidence::None }
+}
+
+/// `tests/test_a.py::TestAdd::test_two[1-2]`
+fn read_id(id: &str) -> Identity<'_> {
+    let row = id.strip_suffix(']').and_then(|id| id.split_once('['));
+    let (whole, case) = row.map_or((id, None), |(whole, case)| (whole, Some(case)));
+    let (file, names) = whole.split_once("::").unwrap_or((whole, ""));
+    Identity::of(Home::File(file), names.split("::").filter(|name| !name.is_empty()).collect(), case)
 }
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {

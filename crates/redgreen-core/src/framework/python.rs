@@ -133,7 +133,9 @@ pub(super) fn is_test_file(path: &str) -> bool {
     let in_tests = path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "test");
     // Only at the root: further down it is a part of the library, as `numpy/testing` is.
     let in_tests = in_tests || path.starts_with("testing/");
-    stem.starts_with("test_") || stem.ends_with("_test") || stem == "conftest" || in_tests
+    let named = stem.starts_with("test_") || stem.ends_with("_test");
+    // Django's `tests.py`, and a `test.py` beside the code, which unittest finds.
+    named || matches!(stem, "conftest" | "test" | "tests") || in_tests
 }
 
 pub(super) fn is_runner_config(path: &str) -> bool {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Invocation, Missing, ReportAt, Selection, Unable};
-use super::{Framework, How, Process, file_name, ruby};
+use super::{Framework, How, Process, file_name, identity, ruby};
 use crate::format::bounded_head;
 use crate::report::{Exit, Flag, LoadError, Outcome, Report, Stage, Status, Test};
 
@@ -19,6 +19,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Package,
     tools: &["bundle", "rspec"],
     is_id: |id| id.contains(".rb[") && id.ends_with(']'),
+    read: identity::whole,
     is_test_file,
     is_runner_config: |path| {
         matches!(file_name(path), ".rspec" | ".rspec-local" | ".rspec-options") || ruby::is_runner_config(path)

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{Injected, Invocation, Selection, Unable};
-use super::{Framework, How, Process, python};
+use super::{Framework, Home, How, Identity, Process, python};
 use crate::format::stream::{Line, Stream};
 use crate::format::{bounded_head, bounded_tail};
 use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Status};
@@ -20,6 +20,7 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Tree,
     tools: python::TOOLS,
     is_id: |id| id.contains('.') && !id.contains("::") && !id.contains('/'),
+    read: read_id,
     is_test_file: python::is_test_file,
     is_runner_config: python::is_runner_config,
     litter: python::LITTER,
@@ -38,6 +39,13 @@ const HOOKS: &[&str] = &["setUpClass ", "tearDownClass ", "setUpModule ", "tearD
 
 fn detect(folder: &Folder) -> Evidence {
     if python::is_for_unittest(folder) { Evidence::Sure } else { Evidence::None }
+}
+
+/// `tests.test_a.TestAdd.test_two (n=1)`
+fn read_id(id: &str) -> Identity<'_> {
+    let subtest = id.strip_suffix(')').and_then(|id| id.split_once(" ("));
+    let (whole, case) = subtest.map_or((id, None), |(whole, case)| (whole, Some(case)));
+    Identity::of(Home::Unknown, whole.split('.').collect(), case)
 }
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {

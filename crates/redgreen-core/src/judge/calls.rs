@@ -1,8 +1,10 @@
 //! The calls that the tests make are made again elsewhere: at GREEN where no tests are, at REFACTOR on both trees.
 
 use super::{Asked, Case, undecided};
+use crate::experiment::calls::built::{self, Programs};
 use crate::experiment::calls::{self, Answers, Watch};
-use crate::experiment::{Experiment, Material, Observation, Tree};
+use crate::experiment::examples::Said;
+use crate::experiment::{Experiment, Material, Observation, Question, Tree};
 use crate::experiment::{oracle, outside};
 use crate::report::Report;
 use crate::verdict::{Reason, Verdict};
@@ -113,6 +115,28 @@ fn recorded(case: &Case<'_>, watch: &Watch, known: &Report, verdict: &mut Verdic
         return Ok(None);
     }
     Ok(Some(calls::read(watch.speaker, log)))
+}
+
+/// The same in languages that are built, where nobody can watch: with the arguments that the tests write out.
+pub(super) fn built_at_refactor(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Vec<Reason>> {
+    let asks = built::near(material);
+    let [before, now] = [Tree::Base, Tree::Head]
+        .map(|tree| built::programs(material, tree, asks.clone(), Question::Calls, "calls near those of the tests"));
+    let (before, now) = (answers_of(case, &before)?, answers_of(case, &now)?);
+    let (reasons, compared) = built::differences(&asks, &before, &now);
+    if reasons.is_empty() && compared > 0 {
+        verdict.notes.push(format!("{compared} calls answer as before"));
+    }
+    Ok(reasons)
+}
+
+/// What programs that were built said of their calls.
+pub(super) fn answers_of(case: &Case<'_>, programs: &Programs) -> Asked<Vec<Said>> {
+    let mut said = Vec::new();
+    for program in &programs.programs {
+        said.extend(program.said(case.observe(&program.experiment)?.said()));
+    }
+    Ok(said)
 }
 
 fn answers(observation: &Observation) -> Answers {

@@ -1,7 +1,7 @@
 //! GREEN: the tests of RED pass, all others as before, and both still tell right from wrong.
 
 use super::{Asked, Base, Case, Ruling, and_refused, control, reports, ruling, try_candidate, undecided};
-use crate::experiment::bodies::Held;
+use crate::experiment::bodies::{Held, Program};
 use crate::experiment::order::Orders;
 use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, order, outside};
 use crate::report::{Outcome, Status};
@@ -81,8 +81,8 @@ fn fails_in_a_program(
     verdict: &mut Verdict,
 ) -> Asked<Option<Reason>> {
     for program in bodies::programs(material) {
-        let Some(said) = case.observe(&program.experiment(material))?.said() else { continue };
-        told.anything = true;
+        let Some(said) = finished(case.observe(&program.experiment(material))?) else { continue };
+        told.anything |= program.tells_order();
         for (at, held) in program.held(said).into_iter().enumerate() {
             let id = program.test(at).to_owned();
             if !held.contains(&Held::No) {
@@ -90,20 +90,16 @@ fn fails_in_a_program(
             }
             // Other bodies may have left something behind.
             let only = program.with_only(at);
-            let Some(said) = case.observe(&only.experiment(material))?.said() else { continue };
-            let passes_as_the_only_test = || -> Asked<bool> {
-                let report = case.report(&order::alone(&id, 1))?;
-                // A test of Go that runs others is told by them alone.
-                Ok(report.outcome == Outcome::Passed && report.tests.iter().any(|test| test.status == Status::Passed))
-            };
+            let Some(said) = finished(case.observe(&only.experiment(material))?) else { continue };
             match only.held(said).first() {
-                Some([Held::No, _]) if passes_as_the_only_test()? => {
+                Some([Held::No, _]) if is_the_runners_doing(case, material, &only, &id)? => {
                     let sentence = format!(
                         "{id} holds in a test, and not where the same lines are an ordinary program: the code looks at \
                          who is asking"
                     );
                     return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).test(&id)));
                 }
+                Some(_) if !program.tells_order() => {}
                 Some([Held::No, _]) if order::fails(&case.report(&order::alone(&id, 1))?, &id) => {
                     told.suspects.push(id);
                 }
@@ -127,6 +123,24 @@ fn fails_in_a_program(
         }
     }
     Ok(None)
+}
+
+/// Whether the body fails in every program, and the same test passes as the only one under its runner.
+fn is_the_runners_doing(case: &Case<'_>, material: &Material<'_>, only: &Program, id: &str) -> Asked<bool> {
+    if let Some(other) = only.otherwise() {
+        let said = finished(case.observe(&other.experiment(material))?);
+        if !said.is_some_and(|said| matches!(other.held(said).first(), Some([Held::No, _]))) {
+            return Ok(false);
+        }
+    }
+    let report = case.report(&only.under_the_runner(material, id))?;
+    // A test of Go that runs others is told by them alone.
+    Ok(report.outcome == Outcome::Passed && report.tests.iter().any(|test| test.status == Status::Passed))
+}
+
+/// What a program said that came to its end: another had no time to tell of every body.
+fn finished(observation: &Observation) -> Option<&str> {
+    observation.said().filter(|said| !said.ends_with(bodies::UNFINISHED))
 }
 
 /// A test of RED that passes only after others, or only once. It is tried twice before anybody is blamed.

@@ -1,6 +1,7 @@
 //! RED: a new test fails, for the want of what it asks for, and nothing else broke.
 
 use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate};
+use crate::change::is_benchmark;
 use crate::experiment::replaced::{self, Replaced};
 use crate::experiment::{self, About, Material, Observation};
 use crate::verdict::{Code, Decision, Reason};
@@ -45,9 +46,7 @@ fn only_measures(material: &Material<'_>) -> Option<Reason> {
     }
     let written = experiment::new_tests(material);
     let is_benchmark = |about: &About| {
-        let folders = about.file.split('/').any(|folder| folder == "benches");
-        about.file.ends_with("_test.go") && about.item.starts_with("Benchmark")
-            || about.file.ends_with(".rs") && folders
+        about.file.ends_with("_test.go") && about.item.starts_with("Benchmark") || is_benchmark(&about.file)
     };
     let first = written.first().filter(|_| written.iter().all(is_benchmark))?;
     let sentence = format!("{} of {} is a benchmark, and no test run fails because of it", first.item, first.file);

@@ -3,7 +3,7 @@
 use super::{Asked, Base, Case, Ruling, Tried, and_refused, ruling, try_candidate, undecided};
 use crate::experiment::reworked::{Reworked, comparisons, is_silent, old_tests, reworked};
 use crate::experiment::surface::changed_surface;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, calls, recital};
+use crate::experiment::{self, Experiment, Material, Observation, Tree, calls};
 use crate::report::{Outcome, Report};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 use crate::withheld::Unseen;
@@ -61,7 +61,7 @@ fn compare(
     let mut reasons = experiment::hidden_from_coverage(material);
     reasons.extend(experiment::new_features(material));
     if reasons.is_empty() {
-        reasons = answers_otherwise(case, material, &mut verdict)?;
+        reasons = super::calls::built_at_refactor(case, material, &mut verdict)?;
     }
     if reasons.is_empty() {
         reasons = super::calls::at_refactor(case, material, &base.report, &mut verdict)?;
@@ -71,22 +71,6 @@ fn compare(
     }
     let removals = reworked.removals();
     Ok(if removals.is_empty() { verdict } else { undecided(&verdict, removals) })
-}
-
-/// Calls that give another answer than on the tree before.
-fn answers_otherwise(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Vec<Reason>> {
-    for now in recital::recitals(material) {
-        let before = recital::said(case.observe(&Experiment { tree: Tree::Base, ..now.clone() })?.log());
-        let now = recital::said(case.observe(&now)?.log());
-        let different = recital::differences(&before, &now);
-        if !different.is_empty() {
-            return Ok(different);
-        }
-        if !before.answers.is_empty() {
-            verdict.notes.push(format!("{} calls answer as before", before.answers.len()));
-        }
-    }
-    Ok(Vec::new())
 }
 
 /// Faults are put into the code: whatever the old tests notice, the new ones have to notice.

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework;
+use crate::path::folder;
 use crate::phase::JudgedPhase;
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
@@ -112,7 +113,9 @@ fn as_told(targets: &[String], after: &Seen<'_>) -> Vec<String> {
         if after.test(id).is_some() {
             return vec![id.clone()];
         }
-        if let Some((whole, _)) = id.split_once(" (").filter(|(whole, _)| after.test(whole).is_some()) {
+        let told = framework::identity(id);
+        let whole = told.case.and_then(|case| id.strip_suffix(&format!(" ({case})")));
+        if let Some(whole) = whole.filter(|whole| after.test(whole).is_some()) {
             return vec![whole.to_owned()];
         }
         let below: Vec<String> = after.subtests(id).map(|test| test.id.clone()).collect();
@@ -443,20 +446,9 @@ fn in_changed_test(change: &Change, test: &Test) -> bool {
     tests.into_iter().any(|changed| lives_in(test, &changed.path))
 }
 
-/// Whether the test is in that file, as far as can be told. The file of a failure may be the code it failed in, so the
-/// id is asked as well: it starts with the test's own path in most runners, and cargo's `roman/tests/numerals::one` has
-/// the package's name before it. An exit code stands for all tests, wherever they are.
+/// Whether the test is in that file. An exit code stands for all tests, wherever they are.
 fn lives_in(test: &Test, path: &str) -> bool {
-    let home = test.id.split_once("::").map_or(test.id.as_str(), |(home, _)| home);
-    let stem = path.strip_suffix(".rs").unwrap_or(path);
-    let inside = home.split_once('/').map_or("", |(_, inside)| inside);
-    let of_package =
-        !inside.is_empty() && stem.strip_suffix(inside).is_some_and(|up| up.is_empty() || up.ends_with('/'));
-    test.file.as_deref() == Some(path)
-        || home == path
-        || home == stem
-        || of_package
-        || test.id.starts_with(EXIT_CODE_ONLY)
+    test.is_in(path) || test.id.starts_with(EXIT_CODE_ONLY)
 }
 
 fn in_modified_test_file(change: &Change, error: &LoadError, test: &Test) -> bool {
@@ -484,9 +476,7 @@ fn stops_runner_of(error: &LoadError, after: &Report, test: &Test) -> bool {
 /// The folder and the language a test shares with those that are run together with it.
 fn kin(test: &Test) -> Option<(&str, &str)> {
     let file = test.file.as_deref()?;
-    let below = |folder: &&str| file.strip_prefix(*folder).is_some_and(|rest| rest.starts_with('/'));
-    let folder = test.id.split_once(framework::ID_MARK).map(|(folder, _)| folder).filter(below);
-    Some((folder.unwrap_or_default(), extension_of(file)?))
+    Some((test.identity().folder, extension_of(file)?))
 }
 
 fn extension_of(path: &str) -> Option<&str> {
@@ -500,19 +490,15 @@ fn hidden_by(errors: &[&LoadError], change: &Change, test: &Test) -> bool {
         (None, _) => true,
         (Some(broken), _) if lives_in(test, broken) => true,
         // Go builds a package as a whole.
-        (Some(broken), Some(file)) => broken.ends_with(".go") && folder_of(broken) == folder_of(file),
+        (Some(broken), Some(file)) => broken.ends_with(".go") && folder(broken) == folder(file),
         // A new file in `tests` is a program of its own: no other one needs it, unless that one was changed as well.
         (Some(broken), None) => !is_new_test_target(change, broken) || in_changed_test(change, test),
     })
 }
 
-fn folder_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
 fn is_new_test_target(change: &Change, path: &str) -> bool {
-    let folder = folder_of(path);
-    let in_tests = (folder == "tests" || folder.ends_with("/tests")) && !path.split('/').any(|part| part == "src");
+    let place = folder(path);
+    let in_tests = (place == "tests" || place.ends_with("/tests")) && !path.split('/').any(|part| part == "src");
     in_tests && change.paths.iter().any(|changed| changed.path == path && changed.kind == Kind::Added)
 }
 

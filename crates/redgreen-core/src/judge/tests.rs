@@ -193,7 +193,8 @@ fn a_green_is_tried_on_the_old_code_and_with_expectations_that_cannot_be_met() {
             ("Mutant@head", "-tests/test_roman.py::test_four"),
         ],
     };
-    let asked = ["Suite@head", "OldCode@base", "Impossible@head", "Impossible@head", "Calls@head", "Mutant@head"];
+    let asked =
+        ["Suite@head", "OldCode@base", "Impossible@head", "Impossible@head", "Calls@head", "Calls@head", "Mutant@head"];
     check(&row, &asked, "Accepted green.passes");
 }
 
@@ -211,6 +212,7 @@ fn tests_that_pass_only_after_others_are_tried_alone_more_than_once() {
         "OldCode@base",
         "Impossible@head",
         "Impossible@head",
+        "Calls@head",
         "Calls@head",
         "Order@head",
         "Order@head",

@@ -2,9 +2,9 @@
 //! pass at GREEN. GREEN has to meet the examples that the brief withholds, REFACTOR has to keep those that were met. What was expected is
 //! in the notes, for the human; the reasons, which agents are told, name the function only.
 
-use super::{Asked, Case, and_refused, undecided};
+use super::{Asked, Case, and_refused, calls, undecided};
 use crate::change::Kind;
-use crate::experiment::examples::{self, Weighed};
+use crate::experiment::examples::{self, Driver, Put, Said, Weighed};
 use crate::experiment::{Material, Tree, suite};
 use crate::phase::JudgedPhase;
 use crate::report::Report;
@@ -123,21 +123,20 @@ pub(super) fn try_examples(case: &Case<'_>, material: &Material<'_>, verdict: &m
 
 fn weigh(case: &Case<'_>, material: &Material<'_>, tree: Tree) -> Asked<Weighed> {
     let all = case.withheld.examples;
-    let (mut said, mut drivers) = (String::new(), Vec::new());
-    for (driver, experiment) in examples::asked(all, tree) {
-        if let Some(answers) = case.observe(&experiment)?.said() {
-            said.push_str(answers);
-            drivers.push(driver);
+    let (mut said, mut drivers) = (Vec::new(), Vec::new());
+    for driver in [Driver::Python, Driver::Node, Driver::Rust, Driver::Go] {
+        match examples::put(material, tree, all, driver) {
+            None => continue,
+            Some(Put::Interpreted(experiment)) => match case.observe(&experiment)?.said() {
+                Some(told) => said.extend(examples::said(told)),
+                None => continue,
+            },
+            Some(Put::Built(programs)) => {
+                said.extend(programs.missing.iter().map(|(index, why)| Said::missing(*index, why)));
+                said.extend(calls::answers_of(case, &programs)?);
+            }
         }
-    }
-    for driver in examples::BUILT {
-        let Some(inquiry) = crate::experiment::inquiry::inquiry(material, tree, all, driver) else { continue };
-        let log = match &inquiry.experiment {
-            Some(experiment) => case.observe(experiment)?.log().to_owned(),
-            None => String::new(),
-        };
-        said.push_str(&inquiry.said(&log));
         drivers.push(driver);
     }
-    Ok(examples::weigh(all, &drivers, &said))
+    Ok(examples::weigh(all, &drivers, said))
 }

@@ -78,12 +78,6 @@ pub(super) fn assertions<'t>(tree: &'t Tree<'_>) -> Vec<Assertion<'t>> {
     found
 }
 
-/// The names of calls that are made to fail when reached.
-pub(super) fn is_failure(call: &Call<'_>) -> bool {
-    let asserts = row(call.node.tree().language).asserts;
-    asserts.iter().any(|(pattern, means, _)| *means == Means::Fail && glob::matches(pattern, &call.callee))
-}
-
 fn name<'t>(call: &Call<'t>) -> Option<Node<'t>> {
     let wanted = call.name().trim_end_matches('!');
     let end = call.arguments.map_or(call.end(), |arguments| arguments.span().start);

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::item::{Item, Marker, items};
 use super::language::{ItemKind, Language};
-use super::smell::Smell;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ItemChange {
@@ -37,8 +36,6 @@ pub enum Weakness {
     FewerRows,
     /// The runner does not take it for a test any more.
     NotATest,
-    /// Does not decide any more: swallowed, bare, not awaited, after a return.
-    Loosened(Smell),
 }
 
 /// The test items, and the helpers in test code, that differ. Code that is not test code is not looked at.
@@ -179,8 +176,6 @@ fn renamed(old: Item, new: Item) -> ItemChange {
 }
 
 fn weaknesses(old: &Item, new: &Item) -> Vec<Weakness> {
-    const LOOSE: [Smell; 5] =
-        [Smell::Bare, Smell::NotAwaited, Smell::Swallowed, Smell::EarlyReturn, Smell::ConstantPass];
     let mut how = Vec::new();
     if old.is_test && !new.is_test {
         how.push(Weakness::NotATest);
@@ -197,7 +192,5 @@ fn weaknesses(old: &Item, new: &Item) -> Vec<Weakness> {
         how.push(Weakness::FewerRows);
     }
     how.extend(new.markers.iter().filter(|marker| !old.markers.contains(marker)).copied().map(Weakness::Marked));
-    let smells = |item: &Item, smell: Smell| item.findings.iter().filter(|finding| finding.smell == smell).count();
-    how.extend(LOOSE.into_iter().filter(|smell| smells(new, *smell) > smells(old, *smell)).map(Weakness::Loosened));
     how
 }

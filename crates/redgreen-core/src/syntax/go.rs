@@ -70,7 +70,6 @@ pub(super) const ROW: Row = Row {
         ("Expect().*", Other, ""),
     ],
     raises: &[],
-    returns: &["return_statement"],
     blocks: &["block", "statement_list", "source_file"],
     branches: &["if_statement"],
     bindings: &[

@@ -162,14 +162,6 @@ fn is_docstring(node: Node<'_>) -> bool {
         .is_some_and(|parent| parent.kind() == "expression_statement" && parent.named_children().count() == 1)
 }
 
-pub(super) fn text(lines: &[&str]) -> u64 {
-    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-    for line in lines {
-        hash.add(line.trim().as_bytes());
-    }
-    hash.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use super::call::{Call, call, calls};
 use super::doctest::{DocTest, doc_tests, masked};
 use super::language::{Decorations, ItemKind, Language, Place, Row, row};
 use super::tree::{Node, Tree};
-use super::{Finding, glob, hash, javascript, parameter, smell};
+use super::{glob, hash, javascript, parameter};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
@@ -34,7 +34,6 @@ pub struct Item {
     pub markers: Vec<Marker>,
     /// How often it runs, where that is written out.
     pub parameters: Option<usize>,
-    pub findings: Vec<Finding>,
 }
 
 /// What keeps a test from running or from having to pass.
@@ -67,6 +66,8 @@ pub(super) struct Decoration<'t> {
     pub(super) text: String,
 }
 
+/// What an example in documentation is called.
+const EXAMPLE: &str = "(doc)";
 /// Files whose items are kept: where a test is written is looked for in all files of a project in Rust.
 const KNOWN_MAX: usize = 200;
 
@@ -122,7 +123,6 @@ pub(super) fn found<'t>(tree: &'t Tree<'_>, path: &str) -> Vec<Found<'t>> {
         one.item.text_hash = hash::exact(one.whole.iter().copied());
         one.item.parameters = parameter::count(one);
     }
-    smell::find(tree, &mut found, &assertions, &calls);
     found
 }
 
@@ -186,7 +186,6 @@ fn draft<'t>(
         exact: 0,
         markers: Vec::new(),
         parameters: None,
-        findings: Vec::new(),
     };
     Found { node, whole, body, decorations, words: Vec::new(), item }
 }
@@ -423,6 +422,16 @@ pub(super) fn within<'a, 't, T>(all: &'a [T], node: Node<'t>, place: impl Fn(&T)
     rest.get(..length).unwrap_or_default()
 }
 
+/// What stands between the names of an item's own name.
+pub fn separator(language: Language) -> &'static str {
+    row(language).separator
+}
+
+/// The names that an item's name is made of, from the outermost to its own. An example has the name of what it documents.
+pub fn names_of(language: Language, name: &str) -> Vec<&str> {
+    name.split(separator(language)).filter(|part| *part != EXAMPLE).collect()
+}
+
 /// The last name of a qualified one.
 pub(super) fn simple(name: &str) -> &str {
     name.rsplit([':', '.', '>']).next().unwrap_or(name).trim()
@@ -439,7 +448,7 @@ fn doc_item(tree: &Tree<'_>, test: &DocTest<'_>) -> Item {
     let mut path: Vec<String> = test.place.ancestors().filter_map(name).collect();
     path.reverse();
     path.extend(test.owner.and_then(name));
-    path.push("(doc)".to_owned());
+    path.push(EXAMPLE.to_owned());
     let code = masked(tree.source, &test.code);
     let parsed = Tree::parse(tree.language, &code);
     let claims = parsed.as_ref().map(assertions).unwrap_or_default();
@@ -447,8 +456,9 @@ fn doc_item(tree: &Tree<'_>, test: &DocTest<'_>) -> Item {
     markers.extend(test.ignored.then_some(Marker::Skip));
     markers.extend(test.panics.then_some(Marker::Xfail));
     let hash = parsed.as_ref().map_or(0, |tree| hash::renamed(tree.root(), &HashSet::new()));
-    let expected: Vec<&str> = test.expected.iter().filter_map(|range| tree.source.get(range.clone())).collect();
-    let text_hash = hash ^ hash::text(&expected);
+    let expected: Vec<&str> =
+        test.expected.iter().filter_map(|range| tree.source.get(range.clone())).map(str::trim).collect();
+    let text_hash = hash ^ hash::of_words(&expected);
     Item {
         name: path.join(row.separator),
         kind: ItemKind::DocTest,
@@ -462,6 +472,5 @@ fn doc_item(tree: &Tree<'_>, test: &DocTest<'_>) -> Item {
         exact: claims.iter().filter(|claim| claim.is_exact()).count() + test.expected.len(),
         markers,
         parameters: None,
-        findings: Vec::new(),
     }
 }

@@ -107,7 +107,6 @@ pub(super) const ROW: Row = Row {
         ("verify().*", Other, ""),
     ],
     raises: &["throw_statement"],
-    returns: &["return_statement"],
     blocks: &["block", "program", "class_body"],
     branches: &["if_statement"],
     bindings: &[

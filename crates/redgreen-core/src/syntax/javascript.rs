@@ -26,29 +26,6 @@ pub(super) const WORDS: &[&str] = &[
     "fixme",
 ];
 
-/// Calls that run what they are given later.
-pub(super) const DEFERRING: &[&str] = &[
-    "setTimeout",
-    "setImmediate",
-    "setInterval",
-    "queueMicrotask",
-    "process.nextTick",
-    "Promise",
-    "*.then",
-    "*.catch",
-    "*.finally",
-    "requestAnimationFrame",
-];
-/// Assertions that are promises.
-pub(super) const PROMISED: &[&str] = &[
-    "*expect().resolves.*",
-    "*expect().rejects.*",
-    "assert.rejects",
-    "assert.doesNotReject",
-    "rejects",
-    "doesNotReject",
-];
-
 pub(super) const ROW: Row = Row {
     comments: &["comment", "html_comment"],
     identifiers: &["identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"],
@@ -181,7 +158,6 @@ pub(super) const ROW: Row = Row {
         ("expectTypeOf().*", Other, ""),
     ],
     raises: &["throw_statement"],
-    returns: &["return_statement"],
     blocks: &["statement_block", "program"],
     branches: &["if_statement"],
     bindings: &[

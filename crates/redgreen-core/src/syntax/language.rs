@@ -94,7 +94,6 @@ pub(super) struct Row {
     pub(super) asserts: &'static [(&'static str, Means, &'static str)],
     /// Statements that end a test without an assertion: `raise`, `throw`.
     pub(super) raises: &'static [&'static str],
-    pub(super) returns: &'static [&'static str],
     pub(super) blocks: &'static [&'static str],
     pub(super) branches: &'static [&'static str],
     /// Where a name comes to be: the node, and the field of the name.

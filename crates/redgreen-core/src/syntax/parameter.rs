@@ -27,6 +27,13 @@ pub(super) fn count(found: &Found<'_>) -> Option<usize> {
     }
 }
 
+/// The tables of rows that a test runs with.
+pub(super) fn tables<'t>(test: &Found<'t>) -> Vec<Node<'t>> {
+    let row = row(test.node.tree().language);
+    let lists = test.decorations.iter().filter(|one| glob::any(row.parameter_lists, &one.name));
+    lists.filter_map(|one| listed(one.node)).chain(each(test.node)).collect()
+}
+
 /// The list a decoration is given, as its second argument or anywhere inside.
 pub(super) fn listed(decoration: Node<'_>) -> Option<Node<'_>> {
     let second = decoration.descendants().find_map(call).and_then(|call| call.part(1)?.single());

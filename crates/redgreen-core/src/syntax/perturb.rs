@@ -15,38 +15,21 @@ use super::literal::{class, inside, is_pure, literals};
 use super::overlay::apply;
 use super::tree::{Node, Tree};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Perturbations {
-    /// The first changes everything that can be changed; the others one assertion each.
-    pub variants: Vec<Perturbed>,
-    /// Lines of assertions that stay as they are: there is nothing to change in `raises`.
-    pub left: Vec<u32>,
-}
-
-/// A whole source, and what is different in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Perturbed {
-    pub source: String,
-    pub edits: Vec<Edit>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    pub line: u32,
+/// What is put in place of something else.
+#[derive(Clone)]
+struct Edit {
     /// In the original source.
-    pub span: Range<usize>,
-    pub replacement: String,
-    pub how: How,
+    span: Range<usize>,
+    replacement: String,
+    how: How,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
     Literal,
     /// The assertion says the contrary; code that is equal to everything is not caught by that.
     Negation,
 }
-
-const VARIANTS_MAX: usize = 16;
 
 /// Which literal of an expected value is changed. One alone may not matter: `approx(0.3, 1e-6)`, `(1, 2)[0]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,25 +55,11 @@ pub struct Way {
     pub letters: Letters,
 }
 
-/// Nothing for an item that is no test or is not in the source.
-pub fn perturb(language: Language, path: &str, source: &str, item: &Item, way: Way) -> Perturbations {
-    let Some(tree) = Tree::parse(language, source) else { return Perturbations::default() };
-    let (groups, left) = Tests::of(&tree, path).groups(item, way);
-    let mut all: Vec<Edit> = Vec::new();
-    for edit in groups.iter().flatten() {
-        if !all.iter().any(|known| known.span.start < edit.span.end && edit.span.start < known.span.end) {
-            all.push(edit.clone());
-        }
-    }
-    let single = groups.iter().filter(|_| groups.len() > 1).cloned();
-    let broken = tree.is_broken();
-    let variants = std::iter::once(all).chain(single).filter(|edits| !edits.is_empty()).take(VARIANTS_MAX);
-    let variants = variants.filter_map(|edits| {
-        let changed = apply(source, edits.iter().map(|edit| (edit.span.clone(), edit.replacement.clone())).collect())?;
-        let readable = broken || Tree::parse(language, &changed).is_some_and(|tree| !tree.is_broken());
-        readable.then_some(Perturbed { source: changed, edits })
-    });
-    Perturbations { variants: variants.collect(), left }
+/// Whether all that a test expects is written out: nothing in it would have to be turned round.
+pub fn is_written(language: Language, path: &str, source: &str, item: &Item, way: Way) -> bool {
+    let Some(tree) = Tree::parse(language, source) else { return false };
+    let groups = Tests::of(&tree, path).groups(item, way);
+    !groups.is_empty() && groups.iter().flatten().all(|edit| edit.how == How::Literal)
 }
 
 /// The items and assertions of a file. Finding them takes a walk through the whole file, which is made once for all tests.
@@ -105,13 +74,13 @@ impl<'t> Tests<'t> {
         Self { tree, found: found(tree, path), assertions: assertions(tree) }
     }
 
-    /// The edits of each assertion that can be changed, and the lines of those that cannot.
-    fn groups(&self, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
+    /// The edits of each assertion that can be changed.
+    fn groups(&self, item: &Item, way: Way) -> Vec<Vec<Edit>> {
         if item.kind == ItemKind::DocTest {
             return in_documentation(self.tree, item, way);
         }
-        let Some((test, inside)) = self.inside(item) else { return (Vec::new(), Vec::new()) };
-        sorted_out(inside, Some(test), way)
+        let Some((test, inside)) = self.inside(item) else { return Vec::new() };
+        changeable(inside, Some(test), way)
     }
 
     /// The item, and the assertions in its body.
@@ -153,7 +122,7 @@ pub fn impossible_each(
 ) -> Vec<Option<(String, Vec<String>)>> {
     let Some(tree) = Tree::parse(language, source) else { return vec![None; extents.len()] };
     let known = Tests::of(&tree, path);
-    let all: Vec<(&Item, Vec<Vec<Edit>>)> = tests.iter().map(|item| (*item, known.groups(item, way).0)).collect();
+    let all: Vec<(&Item, Vec<Vec<Edit>>)> = tests.iter().map(|item| (*item, known.groups(item, way))).collect();
     let choose = |groups: &[Vec<Edit>], extent: Extent| match extent {
         Extent::Everything => groups.concat(),
         Extent::One(back) => groups.iter().rev().nth(back).cloned().unwrap_or_default(),
@@ -180,12 +149,7 @@ pub fn stopped_each(
     let Some(tree) = Tree::parse(language, source) else { return vec![None; count] };
     let known = Tests::of(&tree, path);
     let way = Way { pick: Pick::Last, letters: Letters::Near };
-    let stop = |node: Node<'_>| Edit {
-        line: node.line(),
-        span: node.span(),
-        replacement: failing.to_owned(),
-        how: How::Negation,
-    };
+    let stop = |node: Node<'_>| Edit { span: node.span(), replacement: failing.to_owned(), how: How::Negation };
     let all: Vec<(&Item, Vec<Edit>)> = tests
         .iter()
         .map(|item| {
@@ -224,36 +188,24 @@ fn laid<'i>(tree: &Tree<'_>, chosen: impl Iterator<Item = (&'i Item, Vec<Edit>)>
     (tree.is_broken() || !is_broken(&text)).then_some((text, changed))
 }
 
-fn in_documentation(tree: &Tree<'_>, item: &Item, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
+fn in_documentation(tree: &Tree<'_>, item: &Item, way: Way) -> Vec<Vec<Edit>> {
     let tests = doc_tests(tree);
     let Some(test) = tests.iter().find(|test| test.span == item.span && test.line == item.lines.0) else {
-        return (Vec::new(), Vec::new());
+        return Vec::new();
     };
     let code = masked(tree.source, &test.code);
-    let Some(inner) = Tree::parse(tree.language, &code) else { return (Vec::new(), Vec::new()) };
-    let all = assertions(&inner);
-    let (mut groups, left) = sorted_out(&all, None, way);
+    let Some(inner) = Tree::parse(tree.language, &code) else { return Vec::new() };
+    let mut groups = changeable(&assertions(&inner), None, way);
     for range in &test.expected {
         let text = tree.source.get(range.clone()).unwrap_or_default();
-        let line = test.line;
-        groups.extend(
-            other_text(text, way.letters)
-                .map(|replacement| vec![Edit { line, span: range.clone(), replacement, how: How::Literal }]),
-        );
+        let edit = |replacement| vec![Edit { span: range.clone(), replacement, how: How::Literal }];
+        groups.extend(other_text(text, way.letters).map(edit));
     }
-    (groups, left)
+    groups
 }
 
-fn sorted_out<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>, way: Way) -> (Vec<Vec<Edit>>, Vec<u32>) {
-    let (mut groups, mut left) = (Vec::new(), Vec::new());
-    for assertion in all {
-        let edits = edits_of(assertion, test, way);
-        match edits.is_empty() {
-            true => left.push(assertion.node.line()),
-            false => groups.push(edits),
-        }
-    }
-    (groups, left)
+fn changeable<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>, way: Way) -> Vec<Vec<Edit>> {
+    all.iter().map(|assertion| edits_of(assertion, test, way)).filter(|edits| !edits.is_empty()).collect()
 }
 
 fn edits_of<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -> Vec<Edit> {
@@ -330,7 +282,7 @@ fn other_value(value: &Part<'_>, way: Way) -> Option<Edit> {
         Pick::First => others.next(),
     };
     if let Some((node, replacement)) = changed {
-        return Some(Edit { line: node.line(), span: node.span(), replacement, how: How::Literal });
+        return Some(Edit { span: node.span(), replacement, how: How::Literal });
     }
     let node = value.single().filter(|_| literals.is_empty())?;
     let scripted = node.tree().language.is_script();
@@ -341,7 +293,7 @@ fn other_value(value: &Part<'_>, way: Way) -> Option<Edit> {
         ("object", "{}") if scripted => "{ z: 0 }",
         _ => return None,
     };
-    Some(Edit { line: node.line(), span: node.span(), replacement: replacement.to_owned(), how: How::Literal })
+    Some(Edit { span: node.span(), replacement: replacement.to_owned(), how: How::Literal })
 }
 
 /// Another literal of the same class.
@@ -427,9 +379,7 @@ fn other_number(text: &str) -> Option<String> {
 /// The assertion turned round.
 fn negated(assertion: &Assertion<'_>) -> Option<Edit> {
     let node = assertion.node;
-    let edit = |span: Range<usize>, replacement: String| {
-        Some(Edit { line: node.line(), span, replacement, how: How::Negation })
-    };
+    let edit = |span: Range<usize>, replacement: String| Some(Edit { span, replacement, how: How::Negation });
     if is_constant(assertion) {
         return None;
     }

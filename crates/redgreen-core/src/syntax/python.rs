@@ -106,7 +106,6 @@ pub(super) const ROW: Row = Row {
         ("*snapshot.assert_match", Other, ""),
     ],
     raises: &["raise_statement"],
-    returns: &["return_statement"],
     blocks: &["block", "module"],
     branches: &["if_statement"],
     bindings: &[

@@ -2,6 +2,7 @@
 
 use super::imports::Import;
 use super::language::Language;
+use crate::path::{folder, join, normal};
 
 /// What is known of a project's files, without looking at them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -246,31 +247,4 @@ fn java(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
 
 fn has(project: Project<'_>, path: &str) -> bool {
     project.paths.iter().any(|known| known == path)
-}
-
-fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-fn join(folder: &str, name: &str) -> String {
-    match (folder.is_empty(), name.is_empty()) {
-        (true, _) => name.to_owned(),
-        (_, true) => folder.to_owned(),
-        (false, false) => format!("{folder}/{name}"),
-    }
-}
-
-/// Without `.` and `..`.
-fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "." | "" => {}
-            ".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    parts.join("/")
 }

@@ -134,7 +134,6 @@ pub(super) const ROW: Row = Row {
         ("*.assert", Other, ""),
     ],
     raises: &[],
-    returns: &["return_expression"],
     blocks: &["block", "source_file"],
     branches: &["if_expression"],
     bindings: &[

@@ -167,7 +167,7 @@ fn same(old: Node<'_>, new: Node<'_>) -> bool {
         let comments = row(node.tree().language).comments;
         let leaves =
             node.leaves().filter(move |leaf| !leaf.ancestors().any(|above| above.is(comments)) && !leaf.is(comments));
-        super::hash::text(&leaves.map(Node::text).collect::<Vec<_>>())
+        super::hash::of_words(&leaves.map(|leaf| leaf.text().trim()).collect::<Vec<_>>())
     };
     old.kind() == new.kind() && tokens(old) == tokens(new)
 }

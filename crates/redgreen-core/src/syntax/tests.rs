@@ -9,7 +9,7 @@ mod robust;
 
 use super::*;
 
-/// `test name 2/1 [Skip] x3 Bare@5`: assertions, exact ones, markers, rows, findings.
+/// `test name 2/1 [Skip] x3`: assertions, exact ones, markers, rows.
 fn told(item: &Item) -> String {
     let mut text = format!("{} {}", if item.is_test { "test" } else { "item" }, item.name);
     if item.assertions > 0 {
@@ -20,9 +20,6 @@ fn told(item: &Item) -> String {
     }
     if let Some(rows) = item.parameters {
         text.push_str(&format!(" x{rows}"));
-    }
-    for finding in &item.findings {
-        text.push_str(&format!(" {:?}@{}", finding.smell, finding.line));
     }
     text
 }

@@ -1,41 +1,22 @@
 //! Question 9: which values does a file write out, and which calls with nothing but such values?
 
-use super::call::{Part, calls, parts};
+use super::assertion::{Claim, assertions};
+use super::call::{Part, call, calls, parts};
+use super::item::found;
 use super::language::{Language, row};
 use super::literal::{class, is_pure};
 use super::tree::{Node, Tree};
+use super::{parameter, sight};
 
 /// Lists and tuples, as languages write them.
-const ROWS: &[&str] = &["list", "tuple", "array", "tuple_expression", "array_expression"];
-/// Parameters whose values can be written down from their type alone.
-const PLAIN: &[&str] =
-    &["&str", "bool", "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f32", "f64"];
+const ROWS: &[&str] = &["list", "tuple", "array", "tuple_expression", "array_expression", "literal_value"];
 
-/// The name and the arguments, as written, of calls to one of the functions whose arguments are all written out.
-pub fn written_calls(language: Language, source: &str, names: &[String]) -> Vec<(String, String)> {
+/// The arguments, as written, of calls to a function whose arguments are all written out.
+pub fn written_calls(language: Language, source: &str, name: &str) -> Vec<Vec<String>> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
-    let mut found = Vec::new();
-    let is_known = |name: &str| names.iter().any(|known| known == name);
-    let mut add = |name: &str, parts: Vec<Part<'_>>| {
-        if !parts.is_empty() && parts.iter().all(is_pure) {
-            let text: Vec<&str> = parts.iter().map(Part::text).collect();
-            found.push((name.to_owned(), text.join(", ")));
-        }
-    };
-    for call in calls(tree.root()) {
-        let name = call.callee.rsplit(['.', ':']).next().unwrap_or_default();
-        if let Some(arguments) = call.arguments.filter(|_| is_known(name)) {
-            add(name, parts(arguments));
-        }
-    }
-    // Inside a macro a call is no more than a name and a group.
-    for group in tree.nodes().filter(|node| node.kind() == "token_tree" && node.text().starts_with('(')) {
-        let name = group.before().next().filter(|name| name.kind() == "identifier").map_or("", Node::text);
-        if is_known(name) && group.parent().is_some_and(|around| around.kind() == "token_tree") {
-            add(name, parts(group));
-        }
-    }
-    found
+    let called = calls(tree.root()).filter(|call| call.name() == name).filter_map(|call| call.arguments);
+    let written = called.map(parts).filter(|parts| !parts.is_empty() && parts.iter().all(is_pure));
+    written.map(|parts| parts.iter().map(|part| part.text().to_owned()).collect()).collect()
 }
 
 /// Numbers, texts and the like.
@@ -81,6 +62,49 @@ pub fn written_rows(language: Language, source: &str) -> Vec<Vec<String>> {
     rows.map(|parts| parts.iter().map(|part| part.text().to_owned()).collect()).collect()
 }
 
+/// Calls and rows of tables that the tests of a file write out, each with the value that is expected of it, as written.
+pub fn written_answers(language: Language, path: &str, source: &str) -> Vec<(String, String)> {
+    let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
+    let mut answers = Vec::new();
+    for assertion in assertions(&tree) {
+        let Claim::Equal { left, right, negated: false } = &assertion.claim else { continue };
+        let sides = [(left, right), (right, left)].map(|(asked, expected)| (given(asked), expected));
+        let known = sides.into_iter().find(|(asked, expected)| is_written_call(asked) && is_pure(expected));
+        answers.extend(known.map(|(asked, expected)| (asked.text().to_owned(), expected.text().to_owned())));
+    }
+    for test in found(&tree, path).iter().filter(|one| one.item.is_test) {
+        for row in parameter::tables(test).into_iter().flat_map(parameter::rows) {
+            let values = row.single().map(parts).unwrap_or_default();
+            let texts: Vec<&str> = values.iter().map(Part::text).collect();
+            let is_row = values.len() > 1 && values.iter().all(is_pure);
+            answers.extend(
+                texts.split_last().filter(|_| is_row).map(|(last, args)| (args.join(", "), (*last).to_owned())),
+            );
+        }
+    }
+    answers
+}
+
+fn is_written_call(part: &Part<'_>) -> bool {
+    part.0.iter().filter_map(|node| call(*node)).any(|call| {
+        let given = call.parts();
+        // An object may well answer otherwise the second time; Go writes packages in the same way.
+        let is_method = call.callee.contains('.') && call.node.tree().language != Language::Go;
+        !is_method && !given.is_empty() && given.iter().all(is_pure)
+    })
+}
+
+/// What a variable was given last; anything else is itself.
+fn given<'t>(part: &Part<'t>) -> Part<'t> {
+    let name = part.single().filter(|node| node.is(row(node.tree().language).identifiers));
+    let values = name.map(|name| sight::values(name, name.text())).unwrap_or_default();
+    let before = values.into_iter().filter(|value| value.span().end <= part.span().start).last();
+    // Go writes a list of values, of one mostly.
+    let only = before
+        .map(|value| value.named_children().next().filter(|_| value.kind() == "expression_list").unwrap_or(value));
+    only.map_or_else(|| part.clone(), Part::of)
+}
+
 /// An outermost function, as its first line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
@@ -100,13 +124,19 @@ pub fn signatures(language: Language, source: &str) -> Vec<Signature> {
     let functions = tree.root().named_children().filter(|node| node.is(&["function_item", "function_declaration"]));
     let told = functions.filter_map(|function| {
         let parameters = function.child("parameters")?.named_children();
-        let kinds: Option<Vec<String>> =
-            parameters.map(|one| one.child("type").map(|kind| kind.text().to_owned())).collect();
+        // Go: `a, b int`.
+        let kinds: Option<Vec<Vec<String>>> = parameters
+            .map(|one| {
+                let names = one.children().filter(|child| child.field() == Some("name")).count();
+                Some(vec![one.child("type")?.text().to_owned(); names.max(1)])
+            })
+            .collect();
+        let returns = function.child("return_type").or_else(|| function.child("result"));
         let marked = |word| function.children().any(|child| child.is(&["function_modifiers"]) && child.text() == word);
         Some(Signature {
             name: function.child("name")?.text().to_owned(),
-            kinds: kinds?,
-            returns: function.child("return_type").map_or("()", Node::text).to_owned(),
+            kinds: kinds?.concat(),
+            returns: returns.map_or("()", Node::text).to_owned(),
             generic: function
                 .child("type_parameters")
                 .is_some_and(|all| all.named_children().any(|one| !is_lifetime(one))),
@@ -120,19 +150,37 @@ fn is_lifetime(parameter: Node<'_>) -> bool {
     parameter.text().starts_with('\'')
 }
 
-/// Outermost functions of Rust that take nothing but plain values, with the types of these.
-pub fn plain_signatures(source: &str) -> Vec<(String, Vec<String>)> {
-    let plain = signatures(Language::Rust, source).into_iter().filter(|one| {
-        // No order of its own, or nothing that can be shown.
-        let shown = !["impl ", "dyn ", "Hash", "fn("].iter().any(|part| one.returns.contains(part));
-        shown && !one.generic && !one.awaited && one.kinds.iter().all(|kind| PLAIN.contains(&kind.as_str()))
-    });
-    plain.map(|one| (one.name, one.kinds)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_are_those_that_tests_write_out() {
+        for (path, source, told) in [
+            (
+                "test_a.py",
+                "def test_a():\n    assert f(1) == 2\n    got = f(1)\n    assert got == 3\n",
+                "f(1)=2 f(1)=3",
+            ),
+            ("test_a.py", "def test_a():\n    assert f(n) == 2\n    assert box.take(1) == 2\n", ""),
+            (
+                "test_a.py",
+                "@pytest.mark.parametrize('n, want', [(1, 2), (1, 3)])\ndef test_a(n, want):\n    assert f(n) == want\n",
+                "1=2 1=3",
+            ),
+            ("a.test.ts", "test('a', () => {\n  expect(f(1)).toBe(2);\n});\n", "f(1)=2"),
+            ("tests/a.rs", "#[test]\nfn a() {\n    assert_eq!(kit::f(1), 2);\n}\n", "kit::f(1)=2"),
+            (
+                "a_test.go",
+                "package a\n\nfunc TestA(t *testing.T) {\n\tif got := kit.F(1); got != 2 {\n\t\tt.Fatal(got)\n\t}\n}\n",
+                "kit.F(1)=2",
+            ),
+        ] {
+            let answers = written_answers(Language::of_path(path), path, source);
+            let seen: Vec<String> = answers.iter().map(|(call, expected)| format!("{call}={expected}")).collect();
+            assert_eq!(seen.join(" "), told, "{source}");
+        }
+    }
 
     #[test]
     fn a_text_that_is_spelled_otherwise_means_the_same() {

@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::git::Worktree;
 use crate::process::{Limits, Program};
 use crate::runner::{self, Suite};
-use crate::trial::{self, Charge, Ground, Memory, Remembered, Withheld};
+use crate::trial::{self, Candidate, Ground, Memory, Remembered, Withheld};
 
 const LINT_OUTPUT_BYTES_MAX: usize = 64 << 10;
 
@@ -102,13 +102,13 @@ impl Engine<'_> {
         let worktree = self.worktree();
         let targets = self.state.progress.targets.clone();
         let base = self.without_list(covering.as_ref().map_or(&head, |covering| &covering.tree))?;
-        let candidate = self.without_list(&tree)?;
+        let without_list = self.without_list(&tree)?;
         let unseen = self.withheld_tests(phase)?;
-        let charge = Charge {
+        let candidate = Candidate {
             // To code that is right already, more tests are what a refactoring is: nothing may change.
             phase: claimed.filter(|_| covering.is_none()).unwrap_or(JudgedPhase::Refactor),
             base: &base,
-            head: &candidate,
+            head: &without_list,
             earlier: None,
             before: Some(before),
             targets: (phase == Phase::Green && covering.is_none()).then_some(targets),
@@ -119,8 +119,8 @@ impl Engine<'_> {
             timeout,
             explain: false,
         };
-        let before = charge.before.clone().unwrap_or_default();
-        let mut tried = trial::hold(self.ground(&worktree), &charge)?;
+        let before = candidate.before.clone().unwrap_or_default();
+        let mut tried = trial::hold(self.ground(&worktree), &candidate)?;
         tried.verdict.notes.extend(self.withheld_elsewhere(phase));
         let covered = self.weigh(phase, &tree, &before, &mut tried, timeout)?;
         let withheld = self.kept_back(phase, &unseen, &tried);

@@ -16,7 +16,7 @@ use redgreen_core::verdict::Decision;
 use super::others::misses_tests;
 use super::{Engine, elapsed_ms, now};
 use crate::failure::Failure;
-use crate::trial::{self, Charge, Remembered, Tried, Withheld};
+use crate::trial::{self, Candidate, Remembered, Tried, Withheld};
 
 /// More commits than this are judged as one.
 const COMMITS_MAX: usize = 30;
@@ -166,7 +166,7 @@ impl Engine<'_> {
             JudgedPhase::Refactor => known_unbuilt(before),
             JudgedPhase::Red | JudgedPhase::Green => before,
         };
-        let mut charge = Charge {
+        let mut candidate = Candidate {
             phase,
             base: &progress.head.tree,
             head: &commit.tree,
@@ -180,17 +180,17 @@ impl Engine<'_> {
             timeout: Duration::from_millis(self.state.run.policy.green_timeout_ms),
             explain: false,
         };
-        let mut tried = trial::hold(self.ground(&worktree), &charge)?;
+        let mut tried = trial::hold(self.ground(&worktree), &candidate)?;
         // A merge with the branch the run is meant for brings what others did; that the tests pass is what counts.
         if phase == JudgedPhase::Refactor
             && let Some(other) = self.merged_target(progress, commit)?
         {
             let target = &self.state.run.target;
-            tried.verdict = trial::as_a_merge(target, &charge, &tried);
+            tried.verdict = trial::as_a_merge(target, &candidate, &tried);
             if misses_tests(&tried.verdict) {
-                let before = charge.before.take().unwrap_or_default();
-                charge.before = Some(self.without_deleted(before, &other)?);
-                tried.verdict = trial::as_a_merge(target, &charge, &tried);
+                let before = candidate.before.take().unwrap_or_default();
+                candidate.before = Some(self.without_deleted(before, &other)?);
+                tried.verdict = trial::as_a_merge(target, &candidate, &tried);
             }
         }
         if phase == JudgedPhase::Refactor && !owed.is_empty() {

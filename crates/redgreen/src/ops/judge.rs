@@ -15,7 +15,7 @@ use crate::engine::Project;
 use crate::failure::{Code, Failure};
 use crate::git::Git;
 use crate::runner::Suite;
-use crate::trial::{self, Charge, Ground, Memory, Remembered, Withheld};
+use crate::trial::{self, Candidate, Ground, Memory, Remembered, Withheld};
 
 /// Judges the files of the checkout as they are now.
 pub const WORKTREE: &str = "WORKTREE";
@@ -94,7 +94,7 @@ impl Judgement {
 }
 
 /// What is judged, and what it is compared with where nobody says.
-struct Candidate {
+struct Head {
     /// A commit's id, or the word for what is no commit.
     head: String,
     tree: Oid,
@@ -103,7 +103,7 @@ struct Candidate {
     note: Option<String>,
 }
 
-fn candidate(git: &Git, head: &str) -> Result<Candidate> {
+fn head_of(git: &Git, head: &str) -> Result<Head> {
     let dirty = git.dirty_count()?;
     let told = |count: usize, rest: &str| (count > 0).then(|| format!("{}{rest}", changes(count)));
     match head {
@@ -116,7 +116,7 @@ fn candidate(git: &Git, head: &str) -> Result<Candidate> {
                     (git.index_tree()?, told(count, " not staged and not judged; --head WORKTREE judges all files"))
                 }
             };
-            Ok(Candidate { head: head.to_owned(), tree, before: "HEAD".to_owned(), note })
+            Ok(Head { head: head.to_owned(), tree, before: "HEAD".to_owned(), note })
         }
         _ => {
             let id = commit(git, head)?;
@@ -124,7 +124,7 @@ fn candidate(git: &Git, head: &str) -> Result<Candidate> {
             let count = if checked_out { dirty.staged + dirty.unstaged + dirty.untracked } else { 0 };
             let rest = " not committed and not judged; --head WORKTREE judges all files, --head INDEX what is staged";
             let (tree, before) = (git.tree_of(&id)?, format!("{id}~1"));
-            Ok(Candidate { head: id.to_string(), tree, before, note: told(count, rest) })
+            Ok(Head { head: id.to_string(), tree, before, note: told(count, rest) })
         }
     }
 }
@@ -149,7 +149,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let mut withheld = question.examples.as_deref().map(examples::read).transpose()?.unwrap_or_default();
     withheld.extend(task.examples);
     let brief = format!("{}\n{}", question.brief, task.words);
-    let Candidate { head, tree: head_tree, before, note } = candidate(git, &question.head)?;
+    let Head { head, tree: head_tree, before, note } = head_of(git, &question.head)?;
     let base = commit(git, question.base.as_deref().unwrap_or(&before))?;
     let base_tree = git.tree_of(&base)?;
     let memory = Memory::new(&project.workshop, &project.file.test)?;
@@ -175,7 +175,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let policy = project.file.policy(&project.environment)?;
     let timeout =
         question.timeout.unwrap_or_else(|| Duration::from_millis(policy.suite_timeout_ms(question.phase.into())));
-    let charge = Charge {
+    let candidate = Candidate {
         phase: question.phase,
         base: &base_tree,
         head: &head_tree,
@@ -189,7 +189,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         timeout,
         explain: question.explain,
     };
-    let tried = trial::hold(ground, &charge)?;
+    let tried = trial::hold(ground, &candidate)?;
     let verdict = tried.verdict;
     if verdict.decision == Decision::Accepted {
         let remembered = Remembered {

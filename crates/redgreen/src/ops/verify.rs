@@ -26,7 +26,7 @@ use crate::engine::Project;
 use crate::failure::{self, Failure};
 use crate::foreign;
 use crate::git::{Changed, Git};
-use crate::trial::{self, Charge, Ground, Memory, Range, Tried, Withheld};
+use crate::trial::{self, Candidate, Ground, Memory, Range, Tried, Withheld};
 
 pub use range::asked_by_ci;
 
@@ -367,7 +367,7 @@ impl Case<'_> {
     }
 
     fn hold(&self, step: &Step<'_>, evidence: &mut Evidence) -> Result<Tried> {
-        let charge = Charge {
+        let candidate = Candidate {
             phase: step.phase,
             base: step.base,
             head: step.head,
@@ -381,7 +381,7 @@ impl Case<'_> {
             timeout: self.timeout(step.phase)?,
             explain: false,
         };
-        let tried = trial::hold(self.ground(), &charge)?;
+        let tried = trial::hold(self.ground(), &candidate)?;
         evidence.tests_ms += u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX);
         evidence.fence.clone_from(&tried.fence);
         Ok(tried)

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 use redgreen_core::experiment::{Experiment, Observation, Question};
 
-use super::court::Annex;
+use super::open::Annex;
 use super::perform::Conditions;
 use crate::process::Stop;
 
@@ -135,20 +135,20 @@ impl Shared {
 /// Makes what is wanted in a room of its own. Whoever finds no room leaves the work to the others.
 fn help(shared: &Shared, annex: &Annex<'_>, conditions: &Conditions<'_>) {
     let Some(first) = shared.next() else { return };
-    let opened = annex.open(conditions.charge, &shared.stop);
-    let Ok(mut court) = opened else {
+    let opened = annex.open(conditions.candidate, &shared.stop);
+    let Ok(mut trial) = opened else {
         shared.lock().under_way.retain(|one| *one != first);
         shared.changed.notify_all();
         return;
     };
     let mut experiment = Some(first);
     while let Some(one) = experiment {
-        let came = court.perform(conditions, &one);
+        let came = trial.perform(conditions, &one);
         shared.made(one, came);
         experiment = shared.next();
     }
     // What is left of the room is cleared by the next one in it.
-    court.close().ok();
+    trial.close().ok();
 }
 
 #[cfg(test)]

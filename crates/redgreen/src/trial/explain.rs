@@ -26,11 +26,11 @@ pub(super) fn add_trees(git: &Git, conditions: &Conditions<'_>, seen: &[Seen], m
 }
 
 fn laid_out(git: &Git, conditions: &Conditions<'_>, experiment: &Experiment) -> Result<String> {
-    let charge = conditions.charge;
+    let candidate = conditions.candidate;
     let tree = match experiment.tree {
-        Tree::Base => charge.base,
-        Tree::Earlier => charge.earlier.unwrap_or(charge.base),
-        Tree::Head | Tree::AsIs => charge.head,
+        Tree::Base => candidate.base,
+        Tree::Earlier => candidate.earlier.unwrap_or(candidate.base),
+        Tree::Head | Tree::AsIs => candidate.head,
     };
     let (mut files, mut removed): (Vec<(PathBuf, String)>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     if experiment.tree == Tree::Head {

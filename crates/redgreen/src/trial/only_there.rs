@@ -8,7 +8,7 @@ use redgreen_core::report::Report;
 use redgreen_core::report::room::{self, Help, Known, OnlyThere};
 
 use super::Ground;
-use super::court::Court;
+use super::open::Trial;
 use crate::config;
 
 /// Nobody's tests need these, though many files name them.
@@ -45,10 +45,10 @@ const FILE_BYTES_MAX: u64 = 256 << 10;
 /// Runs the tests of a tree once more, without a fence and in the user's own environment, and says which of those that
 /// fail in the room pass there.
 pub fn only_there(ground: Ground<'_>, tree: &str, seen: &Report, timeout: Duration) -> Result<Vec<(OnlyThere, Help)>> {
-    let mut court = Court::open(ground, tree, tree, None, timeout)?;
-    let outside = court.run_openly();
-    let found = outside.and_then(|outside| helped(ground, tree, &court, room::only_there(&outside, seen)));
-    court.close()?;
+    let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
+    let outside = trial.run_openly();
+    let found = outside.and_then(|outside| helped(ground, tree, &trial, room::only_there(&outside, seen)));
+    trial.close()?;
     found
 }
 
@@ -58,17 +58,17 @@ pub fn explain(ground: Ground<'_>, tree: &str, outside: &Report, seen: &Report) 
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let court = Court::open(ground, tree, tree, None, Duration::ZERO)?;
-    let found = helped(ground, tree, &court, found);
-    court.close()?;
+    let trial = Trial::open(ground, tree, tree, None, Duration::ZERO)?;
+    let found = helped(ground, tree, &trial, found);
+    trial.close()?;
     found
 }
 
-fn helped(ground: Ground<'_>, tree: &str, court: &Court<'_>, found: Vec<OnlyThere>) -> Result<Vec<(OnlyThere, Help)>> {
+fn helped(ground: Ground<'_>, tree: &str, trial: &Trial<'_>, found: Vec<OnlyThere>) -> Result<Vec<(OnlyThere, Help)>> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let inside: BTreeSet<_> = court.variables().into_iter().collect();
+    let inside: BTreeSet<_> = trial.variables().into_iter().collect();
     let is_news = |name: &str| name.len() >= NAME_CHARS_MIN && !COMMON.contains(&name) && !name.starts_with("REDGREEN");
     let variables = config::variables(is_news).into_iter().filter(|(name, _)| !inside.contains(name));
     let variables: Vec<String> = variables.filter_map(|(name, _)| name.into_string().ok()).collect();

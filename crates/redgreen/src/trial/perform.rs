@@ -14,8 +14,8 @@ use redgreen_core::judge::SLOWER_MAX;
 use redgreen_core::report::{Exit, Outcome, Report};
 use redgreen_core::syntax::{INERT_LOG, INERT_PLACE};
 
-use super::Charge;
-use super::court::Court;
+use super::Candidate;
+use super::open::Trial;
 use crate::failure::{self, Failure};
 use crate::foreign;
 use crate::process::{Limits, Output, Program};
@@ -36,7 +36,7 @@ const CALLS_BYTES_MAX: u64 = 64 << 20;
 /// What experiments of one trial have in common.
 #[derive(Clone)]
 pub(super) struct Conditions<'a> {
-    pub(super) charge: &'a Charge<'a>,
+    pub(super) candidate: &'a Candidate<'a>,
     /// How the candidate is laid out, its tests as they were frozen.
     pub(super) frozen: Options,
     /// For the whole suite.
@@ -50,7 +50,7 @@ impl Conditions<'_> {
     pub(super) fn expect(&mut self, report: &Report) {
         if report.outcome != Outcome::TimedOut {
             self.usual = Duration::from_millis(report.wall_ms);
-            self.timeout = self.charge.timeout.max(self.usual * SLOWER_MAX);
+            self.timeout = self.candidate.timeout.max(self.usual * SLOWER_MAX);
         }
     }
 
@@ -92,7 +92,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Court<'_> {
+impl Trial<'_> {
     /// Lays the experiment's files over its tree, and does what it says.
     pub(super) fn perform(&mut self, conditions: &Conditions<'_>, experiment: &Experiment) -> Result<Observation> {
         self.lay_out(conditions, experiment, &experiment.removed)?;
@@ -117,11 +117,7 @@ impl Court<'_> {
                 self.lay_out(conditions, &Experiment { edits: Vec::new(), ..experiment.clone() }, apart)?;
                 let home = self.room.folder().join(home);
                 let output = self.start(&self.given(self.room.program(built).cwd(&home)), DRIVER_WALL)?;
-                // One that was ended had no time to tell of every body.
-                Ok(match output.exit {
-                    Exit::TimedOut => Observation::Nothing,
-                    Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted => Observation::Said(output.stdout_text()),
-                })
+                Ok(Observation::Said(self.told(&output)))
             }
         }
     }
@@ -129,7 +125,7 @@ impl Court<'_> {
     fn lay_out(&mut self, conditions: &Conditions<'_>, experiment: &Experiment, removed: &[String]) -> Result<()> {
         let mut options = conditions.frozen.clone();
         options.removed.extend(removed.iter().map(PathBuf::from));
-        self.enter(experiment.tree, conditions.charge, &options)?;
+        self.enter(experiment.tree, conditions.candidate, &options)?;
         let log = self.calls_log().to_string_lossy().into_owned();
         for (path, text) in &experiment.edits {
             let place = self.room.folder().join(path);
@@ -215,8 +211,17 @@ impl Court<'_> {
         let program = self.room.program(interpreter).arg(&file).stdin(question.to_owned());
         // The order of a set is nobody's behaviour.
         let program = program.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0");
-        let said = self.start(&self.given(program), DRIVER_WALL)?.stdout_text();
-        Ok(Observation::Said(format!("{}\n", self.redacted(&said))))
+        let output = self.start(&self.given(program), DRIVER_WALL)?;
+        Ok(Observation::Said(self.told(&output)))
+    }
+
+    /// What a program of ours said, and whether it came to its end.
+    fn told(&self, output: &Output) -> String {
+        let said = self.redacted(&output.stdout_text());
+        match output.exit {
+            Exit::TimedOut => format!("{said}\n{}", bodies::UNFINISHED),
+            Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted => format!("{said}\n"),
+        }
     }
 
     fn start(&mut self, program: &Program, wall: Duration) -> Result<Output> {
@@ -237,18 +242,18 @@ impl Court<'_> {
     }
 
     /// Makes the room that of the tree.
-    pub(super) fn enter(&mut self, tree: Tree, charge: &Charge<'_>, frozen: &Options) -> Result<()> {
-        let as_is = Options { base: Some(charge.base.to_owned()), ..Options::default() };
+    pub(super) fn enter(&mut self, tree: Tree, candidate: &Candidate<'_>, frozen: &Options) -> Result<()> {
+        let as_is = Options { base: Some(candidate.base.to_owned()), ..Options::default() };
         let (name, options) = match tree {
-            Tree::Base => (charge.base, Options::default()),
-            Tree::Earlier => (charge.earlier.unwrap_or(charge.base), Options::default()),
-            Tree::Head => (charge.head, frozen.clone()),
-            Tree::AsIs => (charge.head, as_is),
+            Tree::Base => (candidate.base, Options::default()),
+            Tree::Earlier => (candidate.earlier.unwrap_or(candidate.base), Options::default()),
+            Tree::Head => (candidate.head, frozen.clone()),
+            Tree::AsIs => (candidate.head, as_is),
         };
         if let Some(builds) = &mut self.builds {
             match tree {
                 Tree::Base | Tree::Earlier => builds.use_accepted()?,
-                Tree::Head | Tree::AsIs => builds.use_candidate(charge.before.is_none(), self.ground.stop)?,
+                Tree::Head | Tree::AsIs => builds.use_candidate(candidate.before.is_none(), self.ground.stop)?,
             }
         }
         self.room.change_to(self.ground.git, name, &options)

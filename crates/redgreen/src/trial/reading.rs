@@ -7,7 +7,7 @@ use std::rc::Rc;
 use anyhow::Result;
 use redgreen_core::syntax::Package;
 
-use super::{Charge, packages};
+use super::{Candidate, packages};
 use crate::git::Git;
 
 /// The text of a file in one of the trees.
@@ -22,16 +22,16 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn of(git: &'a Git, charge: &'a Charge<'a>) -> Result<Self> {
-        let files = git.tree_files(charge.head)?;
+    pub(super) fn of(git: &'a Git, candidate: &'a Candidate<'a>) -> Result<Self> {
+        let files = git.tree_files(candidate.head)?;
         let paths: Vec<String> = files.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
-        let packages = packages::of(git, charge.head, &paths)?;
+        let packages = packages::of(git, candidate.head, &paths)?;
         let texts = Rc::new(Texts { git, read: RefCell::default() });
         let reader = |tree: &'a str| -> Reader<'a> {
             let texts = Rc::clone(&texts);
             Box::new(move |path| texts.read(tree, path))
         };
-        Ok(Self { paths, packages, before: reader(charge.base), now: reader(charge.head) })
+        Ok(Self { paths, packages, before: reader(candidate.base), now: reader(candidate.head) })
     }
 }
 

@@ -13,10 +13,10 @@ use redgreen_core::proof::{Noticed, Shard, TestSeen, tests_seen, unseen};
 use redgreen_core::report::Report;
 
 use super::ahead::Ahead;
-use super::court::Court;
+use super::open::Trial;
 use super::perform::Conditions;
 use super::reading::Reading;
-use super::{Charge, Ground, change};
+use super::{Candidate, Ground, change};
 
 /// For faults: this long, or a share of what all tests take.
 const WALL_MIN: Duration = Duration::from_secs(3);
@@ -55,7 +55,7 @@ pub struct Searched {
 }
 
 pub fn search(ground: Ground<'_>, range: Range<'_>) -> Result<Searched> {
-    let charge = |base, head| Charge {
+    let candidate = |base, head| Candidate {
         phase: JudgedPhase::Green,
         base,
         head,
@@ -69,28 +69,29 @@ pub fn search(ground: Ground<'_>, range: Range<'_>) -> Result<Searched> {
         timeout: range.timeout,
         explain: false,
     };
-    let (whole, code) = (charge(range.base, range.head), charge(range.between, range.head));
-    let mut court = Court::open(ground, range.between, range.head, None, range.timeout)?;
-    let searched = thread::scope(|scope| court.search(scope, range, &whole, &code));
-    let running = court.running;
-    court.close()?;
+    let (whole, code) = (candidate(range.base, range.head), candidate(range.between, range.head));
+    let mut trial = Trial::open(ground, range.between, range.head, None, range.timeout)?;
+    let searched = thread::scope(|scope| trial.search(scope, range, &whole, &code));
+    let running = trial.running;
+    trial.close()?;
     Ok(Searched { running, ..searched? })
 }
 
-impl<'a> Court<'a> {
+impl<'a> Trial<'a> {
     fn search<'scope, 'env>(
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
         range: Range<'_>,
-        whole: &Charge<'_>,
-        code: &'env Charge<'env>,
+        whole: &Candidate<'_>,
+        code: &'env Candidate<'env>,
     ) -> Result<Searched>
     where
         'a: 'env,
     {
         let frameworks: Vec<_> = self.suite.frameworks().collect();
         let git = self.ground.git;
-        let changes = |phase: Phase, charge: &Charge<'_>| change(git, phase, charge.base, charge.head, &frameworks);
+        let changes =
+            |phase: Phase, candidate: &Candidate<'_>| change(git, phase, candidate.base, candidate.head, &frameworks);
         let (all, changed) = (changes(Phase::Refactor, whole)?, changes(Phase::Refactor, code)?);
         let (tests, unseen) = {
             let reading = Reading::of(git, whole)?;
@@ -105,7 +106,7 @@ impl<'a> Court<'a> {
         files.sort_unstable();
         files.dedup();
         let mut conditions = Conditions {
-            charge: code,
+            candidate: code,
             frozen: change::frozen(Phase::Refactor, code.base, &changed),
             timeout: range.timeout,
             usual: Duration::ZERO,

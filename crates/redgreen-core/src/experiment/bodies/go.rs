@@ -4,8 +4,9 @@
 
 use regex::Regex;
 
-use super::{Body, Build, MARK, NAME, Program, ROUNDS, items, targets};
+use super::{Body, Build, Built, Kind, MARK, NAME, Program, ROUNDS, items, targets};
 use crate::experiment::Material;
+use crate::path::{folder, join};
 use crate::syntax::Item;
 
 const SHIM: &str = include_str!("steps.go.in");
@@ -16,19 +17,18 @@ const USES: &str = "uses";
 const OF_THE_RUNNER: &[&str] = &["os.Args", "os.Executable", "-test.", "func TestMain(", "_test.go\""];
 
 pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> {
-    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-    let root = module_root(material, &folder)?;
+    let place = folder(&file).to_owned();
+    let root = module_root(material, &place)?;
     let module = module_path(&(material.now)(&join(&root, "go.mod"))?)?;
-    let inside = folder.strip_prefix(&root)?.trim_start_matches('/');
+    let inside = place.strip_prefix(&root)?.trim_start_matches('/');
     let import = join(&module, inside);
     let shim = join(&module, STEPS);
-    let ours = [join(&root, STEPS), join(&folder, USES), join(&folder, NAME)];
+    let ours = [join(&root, STEPS), join(&place, USES), join(&place, NAME)];
     let is_taken = |ours: &String| material.paths.iter().any(|path| path.starts_with(&format!("{ours}/")));
     if ours.iter().any(is_taken) {
         return None;
     }
-    let here =
-        |path: &&String| path.rsplit_once('/').map_or("", |(folder, _)| folder) == folder && path.ends_with(".go");
+    let here = |path: &&String| folder(path) == place && path.ends_with(".go");
     let is_test = |path: &str| path.ends_with("_test.go");
     let code = material.paths.iter().filter(here).find(|path| !is_test(path))?;
     let package = package_of(&(material.now)(code)?)?;
@@ -43,8 +43,8 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
         }
         let name = path.rsplit('/').next()?.trim_end_matches("_test.go");
         let place = match package_of(&text)? == package {
-            true => join(&folder, &format!("{STEPS}_{name}.go")),
-            false => join(&folder, &format!("{USES}/{name}.go")),
+            true => join(&place, &format!("{STEPS}_{name}.go")),
+            false => join(&place, &format!("{USES}/{name}.go")),
         };
         edits.push((place, as_code(&text, &items(path, &text), &shim)?));
     }
@@ -61,8 +61,9 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
     edits.push((join(&root, &format!("{STEPS}/{STEPS}.go")), SHIM.replace("MARK", MARK)));
     let head = format!("package main\n\nimport (\n\ttested \"{tested}\"\n\t\"{shim}\"\n)\n");
     let build = Build::Go { package: format!("./{}", join(inside, NAME)) };
-    let main = join(&folder, &format!("{NAME}/main.go"));
-    Some(Program { file, root, home: folder, build, edits, main, head, write, bodies })
+    let main = join(&place, &format!("{NAME}/main.go"));
+    let kind = Kind::Built(Box::new(Built { root, home: place, build, edits, main, head, write }));
+    Some(Program { file, bodies, kind })
 }
 
 fn write(head: &str, bodies: &[Body]) -> String {
@@ -105,32 +106,24 @@ fn whole(id: &str, test: &str) -> String {
 }
 
 /// The folder of the module that a folder belongs to.
-fn module_root(material: &Material<'_>, folder: &str) -> Option<String> {
+pub(in crate::experiment) fn module_root(material: &Material<'_>, folder: &str) -> Option<String> {
     let mut here = folder;
     loop {
         if material.paths.contains(&join(here, "go.mod")) {
             return Some(here.to_owned());
         }
-        here = if here.is_empty() { return None } else { here.rsplit_once('/').map_or("", |(above, _)| above) };
+        here = if here.is_empty() { return None } else { crate::path::folder(here) };
     }
 }
 
-fn module_path(manifest: &str) -> Option<String> {
+pub(in crate::experiment) fn module_path(manifest: &str) -> Option<String> {
     let path = manifest.lines().find_map(|line| line.trim_start().strip_prefix("module "))?;
     path.split_whitespace().next().map(|path| path.trim_matches('"').to_owned())
 }
 
-fn package_of(source: &str) -> Option<String> {
+pub(in crate::experiment) fn package_of(source: &str) -> Option<String> {
     let name = source.lines().find_map(|line| line.strip_prefix("package "))?;
     name.split_whitespace().next().map(str::to_owned)
-}
-
-fn join(folder: &str, path: &str) -> String {
-    match (folder, path) {
-        ("", _) => path.to_owned(),
-        (_, "") => folder.to_owned(),
-        (_, _) => format!("{folder}/{path}"),
-    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 
 use regex::{Captures, Regex};
 
-use super::{Body, Build, MARK, NAME, Program, ROUNDS, items, targets};
+use super::{Body, Build, Built, Kind, MARK, NAME, Program, ROUNDS, items, targets};
 use crate::change::is_test_program;
 use crate::experiment::Material;
+use crate::path::join;
 use crate::syntax::Item;
 
 /// Attributes of test functions that the compiler itself knows.
@@ -20,49 +21,86 @@ const PACKAGES_MAX: usize = 50;
 pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> {
     let source = (material.now)(&file).filter(|source| !source.contains(ITSELF))?;
     let external = is_test_program(&file);
-    let (folder, inside) = match external {
+    let (folder, _) = match external {
         true => file.rsplit_once("tests/")?,
         false => file.split_once("src/")?,
     };
-    let folder = folder.trim_end_matches('/').to_owned();
-    let below = |path: &str| if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
-    let library = (material.now)(&below("src/lib.rs"))?;
-    let manifest = (material.now)(&below("Cargo.toml")).filter(|text| package_name(text).is_some())?;
-    let main = below(&format!("src/{NAME}.rs"));
-    // Cargo gives tests what `[env]` says, and programs that it does not start nothing.
-    let given = [".cargo/config.toml", ".cargo/config"].iter().filter_map(|path| (material.now)(path));
-    if material.paths.contains(&main) || given.into_iter().any(|text| text.contains("[env]")) {
-        return None;
-    }
+    let package = Package::of(material, material.now, folder)?;
+    let library = (material.now)(&package.below("src/lib.rs"))?;
     let items = items(&file, &source);
     let own = targets(material, &file, &items);
     let own = own.into_iter().filter(|(item, _)| is_plain(&source, item));
     let text = as_code(&source, &items)?;
-    let mut edits =
-        vec![(below("Cargo.toml"), format!("{manifest}\n[[bin]]\nname = \"{NAME}\"\npath = \"src/{NAME}.rs\"\n"))];
+    let mut edits = vec![package.manifest.clone()];
     let (head, module) = if external {
-        (with_modules(&text, material, &below("tests"))?, String::new())
+        (with_modules(&text, material, &package.below("tests"))?, String::new())
     } else {
-        let modules: Vec<&str> = match inside.trim_end_matches(".rs").trim_end_matches("/mod") {
-            "lib" => Vec::new(),
-            path => path.split('/').collect(),
-        };
-        let mut head = if modules.is_empty() { text.clone() } else { open_modules(&library)? };
+        let modules = modules_of(&file);
+        let mut head = if modules.is_empty() { text.clone() } else { with_tests(&library)? };
         if !modules.is_empty() {
-            edits.extend(ways_in(material, &below("src"), &modules));
+            for path in ways_in(material.now, &package.below("src"), &modules) {
+                let text = (material.now)(&path).and_then(|text| with_tests(&text))?;
+                edits.push((path, text));
+            }
             edits.push((file.clone(), text));
         }
         head = lenient(&head);
         (head, modules.iter().map(|name| format!("{name}::")).collect())
     };
     let bodies = own.map(|(item, id)| Body { id, path: format!("crate::{module}{}", item.name) }).collect();
-    let packages = material.packages.iter().map(|package| package.name.clone()).chain(package_name(&manifest));
-    let mut packages: Vec<String> = packages.collect();
-    packages.sort_unstable();
-    packages.dedup();
-    packages.truncate(PACKAGES_MAX);
-    let build = Build::Cargo { packages };
-    Some(Program { file, root: folder.clone(), home: folder, build, edits, main, head, write, bodies })
+    let Package { folder, build, main, .. } = package;
+    let kind = Kind::Built(Box::new(Built { root: folder.clone(), home: folder, build, edits, main, head, write }));
+    Some(Program { file, bodies, kind })
+}
+
+/// A package of cargo that gets one more binary.
+pub(in crate::experiment) struct Package {
+    pub(in crate::experiment) folder: String,
+    /// Its manifest, which knows the binary.
+    pub(in crate::experiment) manifest: (String, String),
+    pub(in crate::experiment) build: Build,
+    /// The file of the binary.
+    pub(in crate::experiment) main: String,
+}
+
+impl Package {
+    /// Nothing where the folder has no manifest, or where the binary would not be given what cargo gives the tests.
+    pub(in crate::experiment) fn of(
+        material: &Material<'_>,
+        read: &dyn Fn(&str) -> Option<String>,
+        folder: &str,
+    ) -> Option<Self> {
+        let folder = folder.trim_end_matches('/').to_owned();
+        let path = join(&folder, "Cargo.toml");
+        let text = read(&path)?;
+        let name = package_name(&text)?;
+        let main = join(&folder, &format!("src/{NAME}.rs"));
+        // Cargo gives tests what `[env]` says, and programs that it does not start nothing.
+        let given = [".cargo/config.toml", ".cargo/config"].iter().filter_map(|path| read(path));
+        if material.paths.contains(&main) || given.into_iter().any(|text| text.contains("[env]")) {
+            return None;
+        }
+        let mut packages: Vec<String> = material.packages.iter().map(|package| package.name.clone()).collect();
+        packages.push(name);
+        packages.sort_unstable();
+        packages.dedup();
+        packages.truncate(PACKAGES_MAX);
+        let manifest = (path, format!("{text}\n[[bin]]\nname = \"{NAME}\"\npath = \"src/{NAME}.rs\"\n"));
+        Some(Self { build: Build::Cargo { packages }, manifest, main, folder })
+    }
+
+    pub(in crate::experiment) fn below(&self, path: &str) -> String {
+        join(&self.folder, path)
+    }
+}
+
+/// The modules from the root of the crate to that of a file; none for the library itself.
+pub(in crate::experiment) fn modules_of(file: &str) -> Vec<&str> {
+    let inside = file.split_once("src/").map_or(file, |(_, inside)| inside);
+    match inside.trim_end_matches(".rs").trim_end_matches("/mod") {
+        "lib" => Vec::new(),
+        path => path.split('/').collect(),
+    }
 }
 
 /// A test that takes nothing, and is started by nothing but the attribute.
@@ -105,35 +143,39 @@ fn as_code(source: &str, items: &[Item]) -> Option<String> {
         };
         text.replace_range(item.span.clone(), &new);
     }
-    open_modules(&text)
+    with_tests(&text)
 }
 
-/// Modules can be reached from the root, and those of tests are there.
-fn open_modules(source: &str) -> Option<String> {
+/// The modules of tests are there, and all modules can be reached from the root.
+fn with_tests(source: &str) -> Option<String> {
     let tests = Regex::new(r"#\[cfg\(test\)\]\s*((?:#\[[^\]]*\]\s*)*)(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)").ok()?;
     let source = tests.replace_all(source, "${1}#[allow(warnings)] pub(crate) mod ${2}");
     let used = Regex::new(r"#\[cfg\(test\)\]\s*use\s").ok()?;
-    let source = used.replace_all(&source, "#[allow(warnings)] use ");
-    let private = Regex::new(r"(?m)^(\s*)mod\s+(\w+)").ok()?;
-    Some(private.replace_all(&source, "${1}pub(crate) mod ${2}").into_owned())
+    open_modules(&used.replace_all(&source, "#[allow(warnings)] use "))
 }
 
-/// The files between the root and a module, each with its modules open.
-fn ways_in(material: &Material<'_>, folder: &str, modules: &[&str]) -> Vec<(String, String)> {
-    let mut edits = Vec::new();
-    for depth in 1..modules.len() {
+/// All modules can be reached from the root.
+pub(in crate::experiment) fn open_modules(source: &str) -> Option<String> {
+    let private = Regex::new(r"(?m)^(\s*)mod\s+(\w+)").ok()?;
+    Some(private.replace_all(source, "${1}pub(crate) mod ${2}").into_owned())
+}
+
+/// The files between the root and a module.
+pub(in crate::experiment) fn ways_in(
+    read: &dyn Fn(&str) -> Option<String>,
+    folder: &str,
+    modules: &[&str],
+) -> Vec<String> {
+    let places = (1..modules.len()).filter_map(|depth| {
         let path = modules.get(..depth).unwrap_or_default().join("/");
         let known = [format!("{folder}/{path}.rs"), format!("{folder}/{path}/mod.rs")];
-        let found = known.into_iter().find_map(|path| Some((path.clone(), (material.now)(&path)?)));
-        if let Some((path, text)) = found {
-            edits.extend(open_modules(&text).map(|text| (path, text)));
-        }
-    }
-    edits
+        known.into_iter().find(|path| read(path).is_some())
+    });
+    places.collect()
 }
 
 /// A library that is built as a program has code that nothing uses; its authors may forbid that.
-fn lenient(source: &str) -> String {
+pub(in crate::experiment) fn lenient(source: &str) -> String {
     source.replace("#![deny(", "#![warn(").replace("#![forbid(", "#![warn(")
 }
 

@@ -1,15 +1,19 @@
 // An ordinary program: it makes calls where neither a test runner nor the tests are, and tells what came of each. It reads
 // what to call from its input, as JSON, and writes a line of JSON for each call.
 
-import { existsSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 
+const SHOWN_CHARS_MAX = 300;
 const VARIANTS_OF_ONE_MAX = 24;
 const VARIANTS_MAX = 900;
 const NOW = 1700000000000;
+
+const shown = (value) => inspect(value, { breakLength: Infinity }).slice(0, SHOWN_CHARS_MAX);
+const { stringify } = JSON;
 
 // The project's own translator, which may come along with its runner.
 function translator() {
@@ -26,7 +30,29 @@ function translator() {
       // The next may be there without it.
     }
   }
-  throw Object.assign(new Error("nothing here translates TypeScript"), { code: "ERR_UNSUPPORTED" });
+  return null;
+}
+
+const translated = new Map();
+
+// Without a bundler, TypeScript itself translates a module and, one after the other, those that it imports.
+function translate(path, typescript) {
+  const outfile = `${path}.built.mjs`;
+  if (translated.has(path)) return outfile;
+  translated.set(path, outfile);
+  const { ESNext: module, ES2022: target, React: jsx } = { ...typescript.ModuleKind, ...typescript.ScriptTarget, ...typescript.JsxEmit };
+  const compilerOptions = { module, target, jsx };
+  const { outputText } = typescript.transpileModule(readFileSync(path, "utf8"), { compilerOptions });
+  const imports = /((?:from|import)\s*\(?\s*)(["'])(\.[^"']*)\2/g;
+  const text = outputText.replace(imports, (all, before, _, to) => {
+    const place = resolve(dirname(path), to);
+    const stem = place.replace(/\.[cm]?jsx?$/, "");
+    const ends = [".ts", ".tsx", ".mts", ".cts", "/index.ts", "/index.tsx"];
+    const source = [place, ...ends.map((end) => stem + end)].find((file) => /\.[cm]?tsx?$/.test(file) && existsSync(file));
+    return source ? `${before}${JSON.stringify(pathToFileURL(translate(source, typescript)).href)}` : all;
+  });
+  writeFileSync(outfile, text);
+  return outfile;
 }
 
 // What a bundler fills in when it builds for users.
@@ -52,7 +78,9 @@ async function loadAnew(path) {
   const outfile = `${path}.built.mjs`;
   const settings = { bundle: true, format: "esm", platform: "node", packages: "external", logLevel: "silent", keepNames: true };
   const define = { "import.meta.env": JSON.stringify(built()) };
-  translator().buildSync({ entryPoints: [path], outfile, define, ...settings });
+  const bundler = translator();
+  if (bundler) bundler.buildSync({ entryPoints: [path], outfile, define, ...settings });
+  else translate(path, createRequire(resolve("package.json"))("typescript"));
   return import(pathToFileURL(outfile).href);
 }
 
@@ -171,6 +199,33 @@ async function repeat(ask) {
         made.raises(error);
       }
     }
+  }
+}
+
+function isData(value) {
+  if (value === null || value === undefined) return true;
+  if (Array.isArray(value)) return value.every(isData);
+  if (typeof value === "object") {
+    const plain = [Object.prototype, null].includes(Object.getPrototypeOf(value));
+    return plain && Object.values(value).every(isData);
+  }
+  return typeof value === "number" ? Number.isFinite(value) : ["string", "boolean"].includes(typeof value);
+}
+
+function names(error) {
+  const all = [error?.name];
+  for (let one = error; one; one = Object.getPrototypeOf(one)) all.push(one.constructor?.name);
+  return all.filter((name) => typeof name === "string");
+}
+
+async function answer(loaded, name, args) {
+  const found = loaded[name] ?? loaded.default?.[name];
+  if (typeof found !== "function") return { missing: `no function ${name}` };
+  try {
+    const value = await found(...args);
+    return isData(value) ? { gives: value ?? null, shown: shown(value) } : { other: shown(value) };
+  } catch (error) {
+    return { raises: names(error), shown: String(error).slice(0, SHOWN_CHARS_MAX) };
   }
 }
 

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, selection};
-use super::{Near, Recording, Speaker, changed_modules, first_target, outside, own_tests};
+use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way};
+use super::{Near, Recording, Speaker, first_target, outside};
 use crate::framework::invoke::Selection;
 use crate::syntax::Language;
 
 /// Whoever uses the code has none of these, though they are installed where it is tested.
-const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
+pub(in crate::experiment) const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
 
 const RECORDER: &str = concat!(include_str!("values.py"), include_str!("record.py"));
 const WATCH: &str = include_str!("watch.py");
@@ -22,37 +22,14 @@ pub(in crate::experiment) const DRIVER: Driver = Driver {
 };
 
 /// The order of a set is nobody's behaviour: it is the same in every process.
-const SEED: (&str, &str) = ("PYTHONHASHSEED", "0");
+pub(super) const SEED: (&str, &str) = ("PYTHONHASHSEED", "0");
 /// Settings of the runner that are found before all others, and set nothing.
 const NO_SETTINGS: (&str, &str) = ("pytest.ini", "[pytest]\n");
 
-pub(super) fn watch(material: &Material<'_>, tree: Tree, tests: &[String]) -> Option<Experiment> {
-    let text = match tree {
-        Tree::Base | Tree::Earlier => material.before,
-        Tree::Head | Tree::AsIs => material.now,
-    };
-    let source = Value::from(RECORDER).to_string();
-    let followed = match tree {
-        Tree::Base | Tree::Earlier => json!([]).to_string(),
-        Tree::Head | Tree::AsIs => json!(own_tests(material, Speaker::Python)).to_string(),
-    };
-    let watched = changed_modules(material, Speaker::Python).into_iter().filter_map(|path| {
-        let module = text(&path)?;
-        let watch = WATCH.replace("TESTS", &followed).replace("SOURCE", &source);
-        Some((path, format!("{module}\n{watch}")))
-    });
-    let edits: Vec<(String, String)> = watched.collect();
-    let tests: Vec<String> = tests.iter().filter(|path| Speaker::Python.speaks(path)).cloned().collect();
-    if edits.is_empty() || tests.is_empty() {
-        return None;
-    }
-    let selection = match tree {
-        Tree::Base | Tree::Earlier => Selection::All,
-        Tree::Head | Tree::AsIs => selection(&tests, material.targets),
-    };
-    let variables = vec![(SEED.0, SEED.1.to_owned())];
-    let what = "the tests, with the calls that they make written down";
-    Some(Experiment { edits, variables, ..Experiment::of_tests(Question::Calls, tree, selection, what) })
+/// The module with a tracer at its end, which also follows the named functions of test files.
+pub(super) fn watched(source: &str, followed: &[(String, String)]) -> String {
+    let watch = WATCH.replace("TESTS", &json!(followed).to_string());
+    format!("{source}\n{}", watch.replace("SOURCE", &Value::from(RECORDER).to_string()))
 }
 
 /// The calls in an ordinary program.

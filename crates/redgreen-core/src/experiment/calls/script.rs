@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::beside::Beside;
-use super::super::inquiry::{relative, without_ending};
-use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way, selection};
+use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way};
 use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
@@ -17,12 +15,7 @@ const BODY: &str = include_str!("bare_body.mjs");
 pub(in crate::experiment) const DRIVER: Driver = Driver {
     interpreter: Interpreter::Node,
     file: "main.mjs",
-    source: concat!(
-        include_str!("values.mjs"),
-        include_str!("repeat.mjs"),
-        include_str!("../answer.mjs"),
-        include_str!("plain.mjs")
-    ),
+    source: concat!(include_str!("values.mjs"), include_str!("repeat.mjs"), include_str!("plain.mjs")),
 };
 
 /// Files with settings of runners, and what they hold where nothing is set.
@@ -33,28 +26,8 @@ const SETTINGS: &[(&str, &str)] = &[
     (".mocharc.", "{}\n"),
 ];
 
-pub(super) fn watch(material: &Material<'_>, tree: Tree, tests: &[String]) -> Option<Experiment> {
-    let text = match tree {
-        Tree::Base | Tree::Earlier => material.before,
-        Tree::Head | Tree::AsIs => material.now,
-    };
-    let modules = changed_modules(material, Speaker::Script).into_iter();
-    let edits: Vec<(String, String)> =
-        modules.filter_map(|path| Some((path.clone(), watched(&path, &text(&path)?)?))).collect();
-    let tests: Vec<String> = tests.iter().filter(|path| Speaker::Script.speaks(path)).cloned().collect();
-    if edits.is_empty() || tests.is_empty() {
-        return None;
-    }
-    let selection = match tree {
-        Tree::Base | Tree::Earlier => Selection::All,
-        Tree::Head | Tree::AsIs => selection(&tests, material.targets),
-    };
-    let what = "the tests, with the calls that they make written down";
-    Some(Experiment { edits, ..Experiment::of_tests(Question::Calls, tree, selection, what) })
-}
-
 /// The module with its functions and classes watched; nothing where it has none.
-fn watched(path: &str, source: &str) -> Option<String> {
+pub(super) fn watched(path: &str, source: &str) -> Option<String> {
     let language = Language::of_path(path);
     let (mut text, mut lines) = (source.to_owned(), Vec::new());
     for item in syntax::items(language, path, source) {
@@ -118,9 +91,10 @@ pub(super) fn again(material: &Material<'_>, recording: &Recording, tree: Tree, 
 /// A test in the place and by the name of one of RED's that makes the calls and does nothing else.
 pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64]) -> Option<Experiment> {
     let (file, item, source) = first_target(material, Speaker::Script)?;
-    let beside = Beside { path: &file, source: &source };
     let required = source.contains("require(") && !source.lines().any(|line| line.starts_with("import "));
-    let is_node = beside.runner() == Some("node:test");
+    // The runner that the file imports; others leave their words lying about.
+    let runner = ["vitest", "node:test", "@jest/globals"].into_iter().find(|runner| source.contains(runner));
+    let is_node = runner == Some("node:test");
     let modules: Vec<String> = changed_modules(material, Speaker::Script)
         .into_iter()
         .map(|path| {
@@ -128,9 +102,12 @@ pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64])
             format!("{}: () => import({})", Value::from(path), Value::from(named))
         })
         .collect();
-    let word = beside.word();
+    let word = if source.contains("test(") || source.contains("test.") { "test" } else { "it" };
     let mut text = String::from("// @ts-nocheck\n");
-    let brought = beside.runner().map(|runner| beside.bring(&format!("{{ {word} }}"), runner, required));
+    let brought = runner.map(|runner| match required {
+        true => format!("const {{ {word} }} = require(\"{runner}\");\n"),
+        false => format!("import {{ {word} }} from \"{runner}\";\n"),
+    });
     text.push_str(&brought.unwrap_or_default());
     text.push_str(&format!("const redgreenModules = {{ {} }};\n", modules.join(", ")));
     let lines: Vec<&String> = recording.lines.iter().filter(|line| line.starts_with('{')).collect();
@@ -151,6 +128,22 @@ pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64])
     Some(Experiment { edits, removed, ..run })
 }
 
+/// As TypeScript and its runners name a module.
+fn without_ending(path: &str) -> &str {
+    [".d.ts", ".ts", ".tsx", ".mts", ".cts", ".jsx"].iter().find_map(|ending| path.strip_suffix(ending)).unwrap_or(path)
+}
+
+/// The way from a file to another.
+fn relative(from: &str, to: &str) -> String {
+    let folders: Vec<&str> = from.split('/').collect();
+    let (_, folders) = folders.split_last().unwrap_or((&"", &[]));
+    let parts: Vec<&str> = to.split('/').collect();
+    let shared = folders.iter().zip(&parts).take_while(|(one, other)| one == other).count();
+    let up = "../".repeat(folders.len() - shared);
+    let down = parts.get(shared..).unwrap_or_default().join("/");
+    if up.is_empty() { format!("./{down}") } else { format!("{up}{down}") }
+}
+
 /// Files that a script of the project has loaded before the tests.
 fn prepared(material: &Material<'_>) -> Vec<String> {
     let manifests = material.paths.iter().filter(|path| path.rsplit('/').next() == Some("package.json"));
@@ -166,4 +159,21 @@ fn prepared(material: &Material<'_>) -> Vec<String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_is_named_by_the_way_to_it() {
+        for (from, to, way) in [
+            ("add.test.ts", "add", "./add"),
+            ("tests/add.test.ts", "src/add", "../src/add"),
+            ("src/add.test.ts", "src/lib/add", "./lib/add"),
+            ("a/b/c.test.ts", "a/d/e", "../d/e"),
+        ] {
+            assert_eq!(relative(from, to), way);
+        }
+    }
 }

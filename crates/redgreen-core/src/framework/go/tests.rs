@@ -39,6 +39,23 @@ fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
 }
 
 #[test]
+fn what_the_code_could_bring_is_missing_however_the_compiler_words_it() {
+    for (words, expected) in [
+        ("unknown field 'Strict' in struct literal of type Config", LoadErrorKind::MissingSymbol),
+        ("unknown field Strict in struct literal of type Config", LoadErrorKind::MissingSymbol),
+        ("cannot use 1 (untyped int constant) as string value in argument to Pad", LoadErrorKind::MissingSymbol),
+        ("too many arguments in call to Pad", LoadErrorKind::MissingSymbol),
+        ("x declared but not used", LoadErrorKind::Other),
+        ("declared and not used: x", LoadErrorKind::Other),
+        ("TestAdd redeclared in this block", LoadErrorKind::Other),
+        ("expected 'package', found func", LoadErrorKind::Syntax),
+        ("syntax error: unexpected newline", LoadErrorKind::Syntax),
+    ] {
+        assert_eq!(kind_of(words), expected, "{words}");
+    }
+}
+
+#[test]
 fn that_the_compiler_tells_no_more_is_no_error() {
     let mut captured = samples::one("go-test", "missing_function").captured();
     captured.stderr.extend(b"./calc_test.go:40:2: too many errors\n");
@@ -105,8 +122,8 @@ fn a_test_is_where_it_is_written() {
     // What failed in a helper of another file is told where the test begins.
     assert_eq!(place("TestWrong"), (Some("more_test.go"), Some(5)));
     assert_eq!(package_of("example.com/demo.TestT/one"), Some("example.com/demo"));
-    assert_eq!(function_of("example.com/demo.TestT/one"), Some("TestT"));
-    assert_eq!(function_of("tests/test_a.py::test_a"), None);
+    assert_eq!(read_id("example.com/demo.TestT/one").item, ["TestT"]);
+    assert!(!(FRAMEWORK.is_id)("tests/test_a.py::test_a"));
 }
 
 #[test]

@@ -22,10 +22,9 @@ impl<'a> Seen<'a> {
     }
 
     /// The subtests of a test of Go, which says nothing of its own once it has some.
-    pub(super) fn subtests(&self, id: &str) -> impl Iterator<Item = &'a Test> {
-        let is_test = framework::go::function_of(id).is_some();
-        let below = move |test: &&Test| test.id.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'));
-        self.report.tests.iter().filter(move |test| is_test && below(test))
+    pub(super) fn subtests<'i>(&self, id: &'i str) -> impl Iterator<Item = &'a Test> + use<'a, 'i> {
+        let told = framework::identity(id);
+        self.report.tests.iter().filter(move |test| told.runs(&test.identity()))
     }
 
     /// What became of a test, also where it has subtests by now: it fails with any of them, and passes with one that does.

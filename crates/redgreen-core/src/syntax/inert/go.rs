@@ -1,5 +1,6 @@
 //! Go: functions return at once. Their bodies stay behind that, so that what they import and declare is still used.
 
+use crate::path::{folder, join};
 use crate::syntax::call::Call;
 use crate::syntax::item::declared;
 use crate::syntax::language::{ItemKind, Language};
@@ -29,8 +30,7 @@ pub(super) fn helper(path: &str, source: &str) -> Option<(String, String)> {
     let tree = Tree::parse(Language::Go, source).filter(|_| path.ends_with(".go"))?;
     let clause = tree.nodes().find(|node| node.kind() == "package_clause")?;
     let package = clause.named_children().last()?.text().trim_end_matches("_test");
-    let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-    Some((format!("{folder}{HELPER_FILE}"), HELPER.replace("PACKAGE", package)))
+    Some((join(folder(path), HELPER_FILE), HELPER.replace("PACKAGE", package)))
 }
 
 /// A function that nobody has written, with as many results as the call takes.

@@ -153,17 +153,7 @@ fn python_assertions() {
     python("pytest.skip('later')", " [Skip]");
     python("", "");
     python("to_roman(4)", "");
-}
-
-#[test]
-fn python_smells() {
-    python("assert True", " 1/0 ConstantPass@4");
-    python("assert (to_roman(4) == 'IV', 'm')", " 1/0 Bare@4");
-    python("to_roman(4) == 'IV'", " Bare@4");
-    python("return\nassert to_roman(4) == 'IV'", " 1/1 EarlyReturn@4");
-    python("try:\n    assert to_roman(4) == 'IV'\nexcept AssertionError:\n    pass", " 1/1 Swallowed@5");
-    python("try:\n    assert to_roman(4) == 'IV'\nexcept ValueError:\n    pass", " 1/1");
-    python("monkeypatch.setattr(roman, 'clock', fake)\nassert to_roman(4) == 'IV'", " 1/1");
+    python("assert True", " 1/0");
     python("try:\n    to_roman(0)\nexcept ValueError:\n    pass\nelse:\n    pytest.fail()", " 1/0");
 }
 
@@ -192,7 +182,7 @@ fn python_markers_and_rows() {
 }
 
 #[test]
-fn rust_assertions_and_smells() {
+fn rust_assertions() {
     rust("assert_eq!(to_roman(4).unwrap(), \"IV\");", " 1/1");
     rust("assert!(to_roman(4) == \"IV\", \"m\");", " 1/1");
     rust("assert!(to_roman(0).is_err());", " 1/0");
@@ -204,7 +194,7 @@ fn rust_assertions_and_smells() {
 }
 
 #[test]
-fn script_assertions_and_smells() {
+fn script_assertions() {
     script("expect(toRoman(4)).toBe('IV');", " 1/1");
     script("expect(toRoman(4)).not.toBe('V');", " 1/0");
     script("expect(() => toRoman(0)).toThrow(RangeError);", " 1/0");
@@ -215,10 +205,10 @@ fn script_assertions_and_smells() {
     script("expect(toRoman(4)).toMatchInlineSnapshot(`\"IV\"`);", " 1/1");
     script("expect(toRoman(4)).toMatchSnapshot();", " 1/0");
     script("if (toRoman(4) !== 'IV') throw new Error('no');", "");
-    script("expect(toRoman(4));", " Bare@4");
-    script("expect(toRoman(4)).resolves.toBe('IV');", " 1/1 NotAwaited@4");
+    script("expect(toRoman(4));", "");
+    script("expect(toRoman(4)).resolves.toBe('IV');", " 1/1");
     script("return expect(toRoman(4)).resolves.toBe('IV');", " 1/1");
-    script("new Promise(() => setTimeout(() => assert.equal(toRoman(4), 'IV'), 50).unref());", " 1/1 NotAwaited@4");
+    script("new Promise(() => setTimeout(() => assert.equal(toRoman(4), 'IV'), 50).unref());", " 1/1");
     script("[4].forEach((n) => { expect(toRoman(n)).toBe('IV'); });", " 1/1");
 }
 

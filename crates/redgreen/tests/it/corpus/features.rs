@@ -33,6 +33,8 @@ feature! { honest_python_corners_constant_of_a_module, "honest/python/corners", 
 feature! { honest_python_corners_state_that_tests_share, "honest/python/corners", "state-that-tests-share", ignored }
 feature! { honest_python_corners_module_that_finds_itself, "honest/python/corners", "module-that-finds-itself", ignored }
 feature! { honest_python_corners_what_is_there, "honest/python/corners", "what-is-there", ignored }
+feature! { honest_python_fixtures_price, "honest/python/fixtures", "price" }
+feature! { honest_python_fixtures_repr, "honest/python/fixtures", "repr" }
 feature! { honest_python_ledger_invoice_in_a_folder, "honest/python/ledger", "invoice in a folder" }
 feature! { honest_python_ledger_status, "honest/python/ledger", "status" }
 feature! { honest_python_mocks_ring, "honest/python/mocks", "ring" }
@@ -176,6 +178,8 @@ feature! { cheats_node_oracle_helper, "cheats/node/oracle", "helper" }
 feature! { cheats_node_oracle_table, "cheats/node/oracle", "table" }
 feature! { cheats_node_state_exits, "cheats/node/state", "exits" }
 feature! { cheats_node_state_toggles, "cheats/node/state", "toggles" }
+feature! { cheats_python_bodies_retry, "cheats/python/bodies", "retry" }
+feature! { cheats_python_bodies_command, "cheats/python/bodies", "command" }
 feature! { cheats_python_calls_account, "cheats/python/calls", "account" }
 feature! { cheats_python_calls_rank, "cheats/python/calls", "rank" }
 feature! { cheats_python_kit_wrong_reasons, "cheats/python/kit", "wrong-reasons" }

@@ -82,9 +82,9 @@ fn examples_of_javascript_are_called_by_node() {
     story.redgreen("judge green --base HEAD~2 --examples @examples.json").exits(0).says("1 of 1 withheld examples");
 }
 
-/// What has to be built is asked by a test of ours: a table of answers is told from code there as well.
+/// What has to be built is called by a program: a table of answers is told from code there as well.
 #[test]
-fn examples_of_rust_are_called_in_a_test_of_our_own() {
+fn examples_of_rust_are_called_by_a_program() {
     let story = Story::new();
     story.git("rm -q pytest.ini");
     let manifest = "[package]\nname = \"numerals\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
@@ -124,7 +124,7 @@ fn examples_of_rust_are_called_in_a_test_of_our_own() {
 }
 
 #[test]
-fn examples_of_typescript_are_called_in_a_test_of_our_own() {
+fn examples_of_typescript_are_called_by_node() {
     let story = Story::new();
     story.git("rm -q pytest.ini");
     story.file("package.json", r#"{"type": "module", "scripts": {"test": "vitest run"}}"#);
@@ -153,7 +153,7 @@ fn examples_of_typescript_are_called_in_a_test_of_our_own() {
 }
 
 #[test]
-fn examples_of_go_are_called_in_a_test_of_our_own() {
+fn examples_of_go_are_called_by_a_program() {
     if !is_installed("go") {
         return;
     }

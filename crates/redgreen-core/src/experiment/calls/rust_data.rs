@@ -43,8 +43,8 @@ fn literal(kind: &str, value: &Value, depth: usize) -> Option<String> {
         return inner(lent, value).filter(|_| !mutable).map(|text| format!("&{text}"));
     }
     if WHOLE.contains(&kind) {
-        let number = value.as_number().filter(|number| !number.is_f64())?.to_string();
-        return (!kind.starts_with('u') || !number.starts_with('-')).then(|| format!("{number}{kind}"));
+        let number: i128 = value.as_number()?.to_string().parse().ok()?;
+        return holds(kind, number).then(|| format!("{number}{kind}"));
     }
     match kind {
         "bool" => return value.as_bool().map(|value| value.to_string()),
@@ -85,6 +85,15 @@ fn literal(kind: &str, value: &Value, depth: usize) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether a number is one of that type: a literal that is none does not compile.
+fn holds(kind: &str, number: i128) -> bool {
+    let bits: u32 = kind.get(1..).and_then(|bits| bits.parse().ok()).unwrap_or(usize::BITS);
+    match kind.starts_with('u') {
+        true => number >= 0 && (bits > 127 || number < 1 << bits),
+        false => bits > 127 || (-(1_i128 << (bits - 1))..1 << (bits - 1)).contains(&number),
+    }
 }
 
 fn bracketed<'a>(kind: &'a str, open: &str, close: &str) -> Option<&'a str> {
@@ -311,6 +320,9 @@ mod tests {
         for (kind, value, written) in [
             ("u32", json!(7), Some("7u32")),
             ("u32", json!(-7), None),
+            ("u8", json!(255), Some("255u8")),
+            ("u8", json!(256), None),
+            ("i8", json!(-129), None),
             ("i64", json!(1.5), None),
             ("f64", json!(3), Some("3.0f64")),
             ("&str", json!("a\"b"), Some("\"a\\\"b\"")),

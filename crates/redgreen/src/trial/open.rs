@@ -14,7 +14,7 @@ use redgreen_core::report::{Report, redact};
 
 use super::builds::Builds;
 use super::environment::{self, Seen};
-use super::{Charge, Ground};
+use super::{Candidate, Ground};
 use crate::config::{self, Provided};
 use crate::failure::Failure;
 use crate::process::{Program, Stop};
@@ -29,7 +29,7 @@ const NOTHING_TO_BUILD: &[&str] =
 /// With others of these, other tools would be compared.
 const SET_BY_THE_ROOM: &[&str] = &["PATH", "TMPDIR", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "VIRTUAL_ENV"];
 
-pub(super) struct Court<'a> {
+pub(super) struct Trial<'a> {
     pub(super) ground: Ground<'a>,
     pub(super) sandbox: Sandbox,
     pub(super) room: Room,
@@ -56,15 +56,15 @@ pub(super) struct Annex<'a> {
 
 impl Annex<'_> {
     /// A room that nobody else is in. What is built in it is gone with it.
-    pub(super) fn open<'s>(&'s self, charge: &Charge<'_>, stop: &'s Stop) -> Result<Court<'s>> {
+    pub(super) fn open<'s>(&'s self, candidate: &Candidate<'_>, stop: &'s Stop) -> Result<Trial<'s>> {
         let (place, lock) = free_room(&self.ground.workshop.join("rooms"))?;
-        let options = Options { base: Some(charge.base.to_owned()), ..Options::default() };
-        Ok(Court {
+        let options = Options { base: Some(candidate.base.to_owned()), ..Options::default() };
+        Ok(Trial {
             ground: Ground { stop, ..self.ground },
             sandbox: self.sandbox.clone(),
-            room: Room::materialise(self.ground.git, charge.head, &place, &options, self.around.clone())?,
+            room: Room::materialise(self.ground.git, candidate.head, &place, &options, self.around.clone())?,
             suite: self.suite.clone(),
-            timeout: charge.timeout,
+            timeout: candidate.timeout,
             builds: None,
             surroundings: Seen::default(),
             running: Duration::ZERO,
@@ -75,7 +75,7 @@ impl Annex<'_> {
     }
 }
 
-impl<'a> Court<'a> {
+impl<'a> Trial<'a> {
     /// `known` is what was seen of the surroundings before.
     pub(super) fn open(
         ground: Ground<'a>,

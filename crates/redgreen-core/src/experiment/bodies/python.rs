@@ -1,0 +1,43 @@
+//! Python: an interpreter that finds no test runner executes the test file's functions. A small stand-in for pytest has what
+//! most tests use of it; tests that need more are skipped, and nothing is concluded.
+
+use serde_json::json;
+
+use super::{Body, Kind, MARK, Program, ROUNDS, items, targets};
+use crate::experiment::calls::RUNNERS;
+use crate::experiment::{Driver, Experiment, Interpreter, Material, Way, order};
+use crate::framework;
+
+const DRIVER: Driver =
+    Driver { interpreter: Interpreter::Python, file: "__main__.py", source: include_str!("bodies.py") };
+/// Fixtures and settings for every test of a folder.
+const SHARED: &str = "conftest.py";
+
+pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> {
+    let source = (material.now)(&file)?;
+    let items = items(&file, &source);
+    let bodies = targets(material, &file, &items).into_iter();
+    let bodies = bodies.map(|(item, id)| Body { id, path: item.name.clone() }).collect();
+    Some(Program { file, bodies, kind: Kind::Interpreted { source, named: false } })
+}
+
+pub(super) fn way(file: &str, source: &str, named: bool, bodies: &[Body]) -> Way {
+    let tests: Vec<&str> = bodies.iter().map(|body| body.path.as_str()).collect();
+    let question = json!({
+        "file": file, "source": source, "named": named, "tests": tests,
+        "hidden": RUNNERS, "mark": MARK, "rounds": ROUNDS,
+    });
+    Way::Driver { driver: DRIVER, question: question.to_string() }
+}
+
+/// The test under its runner, without what the project prepares for all tests: code may depend on that, and the program
+/// does not have it.
+pub(super) fn unprepared(material: &Material<'_>, id: &str) -> Experiment {
+    let shared = material.paths.iter().filter(|path| path.rsplit('/').next() == Some(SHARED));
+    let edits = shared.map(|path| (path.clone(), String::new())).collect();
+    // The body has all rows of a table.
+    let case = framework::identity(id).case.map(|case| format!("[{case}]")).unwrap_or_default();
+    let id = id.strip_suffix(&case).unwrap_or(id);
+    let what = format!("{id}, alone and without {SHARED}");
+    Experiment { edits, what, ..order::alone(id, 1) }
+}
