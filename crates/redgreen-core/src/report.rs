@@ -283,6 +283,7 @@ impl Flag {
             Self::FileWithoutTests => "a test file has no tests",
             Self::ExitCodeAlone => "only the exit code is known: the command names no tests",
             Self::SourcesDisagree => "two records of this run disagree",
+            Self::RunnerStopped => "the runner stopped by itself: it was interrupted, or failed internally",
         }
     }
 }

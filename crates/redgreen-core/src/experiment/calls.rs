@@ -20,7 +20,7 @@ mod script;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Experiment, Material, Question, Tree, is_target, outside, selection, target_files};
+use super::{About, Experiment, Material, Question, Tree, is_target, outside, selection, target_files};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::report::{Report, Status, Test};
