@@ -98,7 +98,7 @@ fn is_written_call(part: &Part<'_>) -> bool {
 fn given<'t>(part: &Part<'t>) -> Part<'t> {
     let name = part.single().filter(|node| node.is(row(node.tree().language).identifiers));
     let values = name.map(|name| sight::values(name, name.text())).unwrap_or_default();
-    let before = values.into_iter().filter(|value| value.span().end <= part.span().start).last();
+    let before = values.into_iter().rfind(|value| value.span().end <= part.span().start);
     // Go writes a list of values, of one mostly.
     let only = before
         .map(|value| value.named_children().next().filter(|_| value.kind() == "expression_list").unwrap_or(value));

@@ -66,9 +66,10 @@ pub fn programs(material: &Material<'_>, tree: Tree, asks: Vec<Ask>, question: Q
         }
     }
     for (place, asks) in places {
-        let laid = match Language::of_path(&asks.first().map_or("", |ask| &ask.path)) {
-            Language::Rust => in_rust(material, read, &place, &asks),
-            _ => in_go(material, read, &place, &asks),
+        let is_go = asks.iter().any(|ask| Language::of_path(&ask.path) == Language::Go);
+        let laid = match is_go {
+            true => in_go(material, read, &place, &asks),
+            false => in_rust(material, read, &place, &asks),
         };
         let asked = asks.iter().map(|ask| ask.index).collect();
         match laid {
