@@ -180,20 +180,20 @@ fn the_mock_runs_every_door_without_a_script_a_key_or_a_network() {
 fn a_context_that_does_not_fit_is_refused_before_anything_is_sent() {
     let large = |story: &Story, files: usize| {
         for number in 0..files {
-            story.file(&format!("many/{number}.txt"), &"1 2 3 4 5 6 7 8 9 0 ".repeat(4_500));
+            story.file(&format!("many/{number}.txt"), &"1 2 3 4 5 6 7 8 9 0 ".repeat(3_000));
         }
         story.commit("large files");
     };
     // By the document's own limit, whoever works.
     let story = design();
-    large(&story, 3);
+    large(&story, 2);
     turned_down(&story, &format!("{RUN_DESIGN} many"), "tokens; at most 130000 are sent in one request");
     // By the model's window, where the settings say it.
     story.file("redgreen.toml", "backoff = 0.0\n[model]\nwindow = 50000\n");
     story.commit("a small model");
     turned_down(
         &story,
-        &format!("{RUN_DESIGN} many/0.txt many/1.txt"),
+        &format!("{RUN_DESIGN} many/0.txt"),
         "tokens; at most 50000 fit into the model, by model.window",
     );
     // What is read later does not go out either.
