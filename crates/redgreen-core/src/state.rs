@@ -149,6 +149,8 @@ pub struct Attempt {
     pub human: bool,
     /// Told to the next try.
     pub trouble: Option<Trouble>,
+    /// Why the last work that was judged was refused.
+    pub refused: Option<Trouble>,
     pub diagnosis: Option<String>,
     /// Corrections by the engine to `test-list.md` after the last turn.
     pub list: Vec<String>,

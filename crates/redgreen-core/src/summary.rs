@@ -283,7 +283,7 @@ fn attempted(state: &State, blocker: &str) -> String {
         .collect();
     let turns = if turns.is_empty() { "no agent's turn yet".to_owned() } else { turns.join(", ") };
     let trouble = match &state.situation {
-        Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => attempt.trouble.as_ref(),
+        Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => attempt.refused.as_ref(),
         _ => None,
     };
     let lines = trouble.map(|trouble| trouble.message.lines().filter(|line| !line.trim().is_empty()).take(LINES_MAX));

@@ -82,6 +82,7 @@ impl State {
     pub(super) fn refused(&self, phase: Phase, mut attempt: Attempt, verdict: &Verdict, at: i64) -> Situation {
         let trouble = told(verdict);
         attempt.trouble = Some(trouble.clone());
+        attempt.refused = Some(trouble.clone());
         attempt.diagnosis = None;
         if attempt.human {
             return Self::refused_person(phase, attempt);
@@ -170,6 +171,7 @@ impl State {
         let trouble = told(verdict);
         attempt.iteration = attempt.iteration.saturating_add(1);
         attempt.trouble = Some(trouble.clone());
+        attempt.refused = Some(trouble.clone());
         attempt.diagnosis = None;
         if !attempt.human && attempt.iteration >= self.run.policy.iterations_max {
             let message = format!("{}\n{}", used_up(attempt.iteration), trouble.message);

@@ -115,7 +115,7 @@ fn exit_code_routing() {
     let mended = real.replacen("do = [", "do = [{ write = \"tests/conftest.py\", text = \"\" }, ", 1);
     let story = story("spec.yaml", SPEC, &format!("version = 1\n{none}{passes}{usage}\n[[red]]{mended}"));
     let said = story.redgreen(RUN_SPEC).exits(3);
-    for code in ["[red.no_tests]", "[red.passes]", "no such option [red.does_not_load]", "[red.missing_symbol]"] {
+    for code in ["[red.no_tests]", "[red.passes]", "[red.does_not_load]", "[red.missing_symbol]"] {
         assert!(said.stderr.contains(code), "{code}: {}", said.stderr);
     }
 }
@@ -124,7 +124,7 @@ fn exit_code_routing() {
 fn exit_codes_2_and_3_escalate_to_a_human_and_are_never_a_red() {
     let test = "from shop.till import Till\n\n\ndef test_tc001_tc002_tc003():\n    assert Till().total() == 0\n";
     let interrupted = "def test_a():\n    raise KeyboardInterrupt\n";
-    let internal = "def pytest_sessionfinish(session, exitstatus):\n    raise RuntimeError('the plugin broke')\n";
+    let internal = "def pytest_collection_modifyitems(items):\n    raise RuntimeError('the plugin broke')\n";
     for (code, files) in [
         (2, [("tests/test_a.py", interrupted), ("tests/test_b.py", test)]),
         (3, [("tests/conftest.py", internal), ("tests/test_b.py", test)]),
@@ -180,20 +180,20 @@ fn the_mock_runs_every_door_without_a_script_a_key_or_a_network() {
 fn a_context_that_does_not_fit_is_refused_before_anything_is_sent() {
     let large = |story: &Story, files: usize| {
         for number in 0..files {
-            story.file(&format!("many/{number}.txt"), &"1 2 3 4 5 6 7 8 9 0 ".repeat(4_500));
+            story.file(&format!("many/{number}.txt"), &"1 2 3 4 5 6 7 8 9 0 ".repeat(3_000));
         }
         story.commit("large files");
     };
     // By the document's own limit, whoever works.
     let story = design();
-    large(&story, 4);
+    large(&story, 2);
     turned_down(&story, &format!("{RUN_DESIGN} many"), "tokens; at most 130000 are sent in one request");
     // By the model's window, where the settings say it.
     story.file("redgreen.toml", "backoff = 0.0\n[model]\nwindow = 50000\n");
     story.commit("a small model");
     turned_down(
         &story,
-        &format!("{RUN_DESIGN} many/0.txt many/1.txt"),
+        &format!("{RUN_DESIGN} many/0.txt"),
         "tokens; at most 50000 fit into the model, by model.window",
     );
     // What is read later does not go out either.
