@@ -24,6 +24,7 @@ pub mod guard;
 pub mod handoff;
 pub mod hearing;
 pub mod hook;
+pub mod install;
 pub mod judge;
 pub mod model;
 pub mod names;

@@ -115,14 +115,6 @@ pub struct Touched {
     pub code: bool,
 }
 
-/// As what a candidate is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
-    pub phase: JudgedPhase,
-    /// When nothing fails: tests that only add coverage, or say the same in another way, are a refactoring.
-    pub otherwise: Option<JudgedPhase>,
-}
-
 /// Why a record cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
@@ -271,21 +263,27 @@ pub enum Standing {
 }
 
 /// As what a candidate is judged: what it changes decides, and what somebody calls it does not.
-pub fn claim(stage: &Stage, touched: Touched) -> Claim {
+pub fn claim(stage: &Stage, touched: Touched) -> JudgedPhase {
     let Touched { adds_tests, changes_tests, code } = touched;
     match stage {
-        Stage::Green { .. } => Claim { phase: JudgedPhase::Green, otherwise: None },
+        Stage::Green { .. } => JudgedPhase::Green,
         // Code that comes together with new tests was written before its test was accepted, and RED says so.
-        Stage::Open if adds_tests || changes_tests && !code => {
-            Claim { phase: JudgedPhase::Red, otherwise: (!code).then_some(JudgedPhase::Refactor) }
-        }
-        Stage::Open => Claim { phase: JudgedPhase::Refactor, otherwise: None },
+        Stage::Open if adds_tests || changes_tests && !code => JudgedPhase::Red,
+        Stage::Open => JudgedPhase::Refactor,
     }
 }
 
-/// Whether a refused RED says no more than that nothing fails.
-pub fn nothing_fails<'a>(mut codes: impl Iterator<Item = &'a Code>) -> bool {
-    codes.all(|code| matches!(code, Code::RedPasses | Code::RedNoTests))
+/// As what else a candidate is judged that was refused for these reasons. Tests that only add coverage, or say the same in
+/// another way, are a refactoring; code that makes a test pass which failed before the session is a GREEN.
+pub fn otherwise(phase: JudgedPhase, touched: Touched, codes: &[Code]) -> Option<JudgedPhase> {
+    let only = |known: &[Code]| !codes.is_empty() && codes.iter().all(|code| known.contains(code));
+    match phase {
+        JudgedPhase::Red => {
+            (!touched.code && only(&[Code::RedPasses, Code::RedNoTests])).then_some(JudgedPhase::Refactor)
+        }
+        JudgedPhase::Refactor => only(&[Code::RefactorTurnsGreen]).then_some(JudgedPhase::Green),
+        JudgedPhase::Green => None,
+    }
 }
 
 /// A text from outside, no longer than is kept.

@@ -162,3 +162,41 @@ fn every_host_hears_a_no_in_its_own_words() {
         assert_eq!(broken(host, None, "rubbish").code, BLOCKED);
     }
 }
+
+#[test]
+fn mangled_messages_are_read_or_refused() {
+    const MESSAGES: usize = 10_000;
+    let whole = r#"{"cwd":"/p","hook_event_name":"PreToolUse","tool_input":{"file_path":"a","edits":[{"old_string":"x","new_string":"y"}],"command":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch"}}"#;
+    // Nobody's favourite number; with it the messages are the same each time.
+    let mut random: u64 = 0x5eed_0f12_de1a;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % below as u64).unwrap()
+    };
+    let mut read_well = 0;
+    for _ in 0..MESSAGES {
+        let mut bytes = whole.as_bytes().to_vec();
+        for _ in 0..=next(3) {
+            let at = next(bytes.len());
+            match next(4) {
+                0 => bytes.truncate(at.max(1)),
+                1 => bytes[at] = u8::try_from(next(256)).unwrap(),
+                2 => drop(bytes.remove(at)),
+                _ => bytes.insert(at, b"{}[]\",:0\n"[next(9)]),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        if let Ok(event) = read(&bytes, None) {
+            read_well += 1;
+            if let Action::Edit(edits) = &event.action {
+                edits.iter().for_each(|edit| drop(edit.apply(Some("x\n"))));
+            }
+            Host::ALL.iter().for_each(|host| drop(render(*host, &event, &Answer::Deny("no".to_owned()))));
+        }
+    }
+    assert!((100..MESSAGES - 100).contains(&read_well), "{read_well}");
+}

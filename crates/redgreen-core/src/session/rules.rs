@@ -122,7 +122,8 @@ fn name_items(reason: &mut Reason, path: &str, old: &str, new: &str) {
 /// So many changed tests are named.
 const NAMED_MAX: usize = 3;
 
-fn is_hook_file(path: &str) -> bool {
+/// Whether a host keeps there that it calls redgreen.
+pub fn is_hook_file(path: &str) -> bool {
     HOOK_FILES.contains(&path)
 }
 

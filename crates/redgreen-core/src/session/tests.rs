@@ -68,18 +68,37 @@ fn stops_are_not_blocked_for_ever() {
 fn what_a_candidate_touches_decides_what_it_is_judged_as() {
     let (red, green, refactor) = (JudgedPhase::Red, JudgedPhase::Green, JudgedPhase::Refactor);
     let owed = Stage::Green { targets: Vec::new() };
-    for (stage, adds_tests, changes_tests, code, phase, otherwise) in [
-        (&Stage::Open, true, true, false, red, Some(refactor)),
-        (&Stage::Open, true, true, true, red, None),
-        (&Stage::Open, false, true, false, red, Some(refactor)),
-        (&Stage::Open, false, true, true, refactor, None),
-        (&Stage::Open, false, false, true, refactor, None),
-        (&Stage::Open, false, false, false, refactor, None),
-        (&owed, true, true, true, green, None),
-        (&owed, false, false, false, green, None),
+    for (stage, adds_tests, changes_tests, code, phase) in [
+        (&Stage::Open, true, true, false, red),
+        (&Stage::Open, true, true, true, red),
+        (&Stage::Open, false, true, false, red),
+        (&Stage::Open, false, true, true, refactor),
+        (&Stage::Open, false, false, true, refactor),
+        (&Stage::Open, false, false, false, refactor),
+        (&owed, true, true, true, green),
+        (&owed, false, false, false, green),
     ] {
         let touched = Touched { adds_tests, changes_tests, code };
-        assert_eq!(claim(stage, touched), Claim { phase, otherwise }, "{stage:?} {touched:?}");
+        assert_eq!(claim(stage, touched), phase, "{stage:?} {touched:?}");
+    }
+}
+
+#[test]
+fn where_nothing_fails_or_something_turns_green_it_is_judged_as_that() {
+    let (red, green, refactor) = (JudgedPhase::Red, JudgedPhase::Green, JudgedPhase::Refactor);
+    for (phase, code, codes, expected) in [
+        (red, false, &[Code::RedPasses][..], Some(refactor)),
+        (red, false, &[Code::RedNoTests], Some(refactor)),
+        (red, true, &[Code::RedPasses], None),
+        (red, false, &[Code::RedPasses, Code::RedOthersFail], None),
+        (red, false, &[Code::RedNoAssertion], None),
+        (red, false, &[], None),
+        (refactor, true, &[Code::RefactorTurnsGreen], Some(green)),
+        (refactor, true, &[Code::RefactorRegression], None),
+        (green, true, &[Code::GreenStillFailing], None),
+    ] {
+        let touched = Touched { adds_tests: true, changes_tests: true, code };
+        assert_eq!(otherwise(phase, touched, codes), expected, "{phase} {codes:?}");
     }
 }
 
