@@ -5,6 +5,7 @@ mod acp;
 mod agent_output;
 mod brief;
 mod change;
+mod hook;
 mod journal;
 mod model;
 mod note;
@@ -20,6 +21,7 @@ pub(crate) const TARGETS: &[(&str, Input)] = &[
     ("agent-output", agent_output::input),
     ("brief", brief::input),
     ("change", change::input),
+    ("hook", hook::input),
     ("journal", journal::input),
     ("model", model::input),
     ("note", note::input),

@@ -11,8 +11,10 @@ mod decide;
 mod demo;
 mod doctor;
 mod history;
+mod hook;
 mod init;
 mod judge;
+mod mcp;
 mod pulse;
 mod repair_notes;
 mod report;
@@ -21,6 +23,7 @@ mod rollback;
 mod run;
 mod salvage;
 mod schema;
+mod session;
 mod status;
 mod test;
 mod trust;
@@ -111,6 +114,9 @@ enum Verb {
     Clean(clean::Args),
     RepairNotes(repair_notes::Args),
     Judge(judge::Args),
+    Session(session::Args),
+    Hook(hook::Args),
+    Mcp(mcp::Args),
     Verify(verify::Args),
     Report(report::Args),
     Brief(brief::Args),
@@ -195,6 +201,9 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Clean(args) => args.perform(&desk),
         Verb::RepairNotes(args) => args.perform(&desk),
         Verb::Judge(args) => args.perform(&desk),
+        Verb::Session(args) => args.perform(&desk),
+        Verb::Hook(args) => args.perform(&desk),
+        Verb::Mcp(args) => args.perform(&desk),
         Verb::Verify(args) => args.perform(&desk),
         Verb::Report(args) => args.perform(&desk),
         Verb::Brief(args) => args.perform(&desk),

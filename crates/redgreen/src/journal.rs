@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
+use redgreen_core::names::RunId;
 use redgreen_core::state::State;
 use redgreen_core::text;
 use redgreen_core::text::in_quotes;
@@ -188,6 +189,11 @@ pub fn read(folder: &RunFolder) -> Result<(Option<State>, Vec<Line>)> {
     };
     let (lines, _) = read_lines(&mut file, &path)?;
     Ok((replay(&lines, &path)?, lines))
+}
+
+/// The id of something that begins at `at`, in milliseconds since 1970.
+pub fn new_id(at: i64) -> Result<RunId> {
+    store::new_id(at, 0)
 }
 
 /// The file that a run's journal is in.

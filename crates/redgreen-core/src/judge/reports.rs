@@ -159,9 +159,22 @@ pub fn with_extra(mut after: Report, extra: Report) -> Report {
     after
 }
 
-fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
+/// What the changed paths alone show against a candidate, whatever its tests do.
+pub fn facts(phase: JudgedPhase, change: &Change) -> Vec<Reason> {
     let mut reasons = submodules(change);
-    reasons.extend(touched_implementation(change));
+    match phase {
+        JudgedPhase::Red => reasons.extend(touched_implementation(change)),
+        JudgedPhase::Green => {
+            reasons.extend(changed_tests(change));
+            reasons.extend(changed_config(change, Code::GreenConfigChanged));
+        }
+        JudgedPhase::Refactor => reasons.extend(changed_config(change, Code::RefactorConfigChanged)),
+    }
+    reasons
+}
+
+fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
+    let mut reasons = facts(JudgedPhase::Red, change);
     let disqualified = !reasons.is_empty();
 
     let new_errors: Vec<&LoadError> =
@@ -242,9 +255,7 @@ fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
 
 fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String]) -> Verdict {
     let nothing_red = nothing_to_make_pass(before, targets);
-    let mut reasons = submodules(change);
-    reasons.extend(changed_tests(change));
-    reasons.extend(changed_config(change, Code::GreenConfigChanged));
+    let mut reasons = facts(JudgedPhase::Green, change);
     let tampered = !reasons.is_empty();
 
     reasons.extend(unfinished(after, Code::GreenTimedOut, Code::GreenReportIncomplete));
@@ -291,8 +302,7 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     if change.paths.is_empty() {
         return Verdict::accepted(Reason::plain(Code::RefactorNothing));
     }
-    let mut reasons = submodules(change);
-    reasons.extend(changed_config(change, Code::RefactorConfigChanged));
+    let mut reasons = facts(JudgedPhase::Refactor, change);
     reasons.extend(others(before, after, &Change::default(), |_| false).reasons(
         Code::RefactorRegression,
         Code::RefactorTestsVanished,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use redgreen_core::phase::JudgedPhase;
-use redgreen_core::verdict::Decision;
+use redgreen_core::verdict::{Decision, Reason};
 
 use super::Desk;
 use crate::failure::Code;
@@ -71,20 +71,8 @@ impl Args {
         let pulse = desk.pulse("judging");
         let judgement = judge::judge(&project, &question)?;
         drop(pulse);
-        let word = match judgement.verdict {
-            Decision::Accepted => "accepted",
-            Decision::Refused => "refused",
-            Decision::Undecided => "undecided",
-        };
-        let line = |told: &judge::Told| {
-            let place = match (&told.reason.file, told.reason.line) {
-                (Some(file), Some(line)) => format!(" ({file}:{line})"),
-                (Some(file), None) => format!(" ({file})"),
-                (None, _) => String::new(),
-            };
-            format!("{}: {}{place}", told.reason.code.as_str(), told.reason.sentence)
-        };
-        let reasons: Vec<String> = judgement.reasons.iter().map(line).collect();
+        let word = word(judgement.verdict);
+        let reasons: Vec<String> = judgement.reasons.iter().map(|told| reason_line(&told.reason)).collect();
         let counts = format!("{}: {}", judgement.ran, judgement.counts);
         let tried = if explain { view::experiments(&judgement.experiments) } else { String::new() };
         let rows = [
@@ -100,4 +88,21 @@ impl Args {
         desk.printer.answer(&text, &judgement);
         Ok(judgement.code())
     }
+}
+
+pub(super) fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Accepted => "accepted",
+        Decision::Refused => "refused",
+        Decision::Undecided => "undecided",
+    }
+}
+
+pub(super) fn reason_line(reason: &Reason) -> String {
+    let place = match (&reason.file, reason.line) {
+        (Some(file), Some(line)) => format!(" ({file}:{line})"),
+        (Some(file), None) => format!(" ({file})"),
+        (None, _) => String::new(),
+    };
+    format!("{}: {}{place}", reason.code.as_str(), reason.sentence)
 }

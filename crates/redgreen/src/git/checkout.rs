@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -14,8 +15,18 @@ impl Git {
     /// All files of the checkout that are in `base_tree` or not ignored, as a tree.
     pub fn checkout_tree(&self, base_tree: &Oid, litter: impl Iterator<Item = &'static str>) -> Result<Oid> {
         let private = tempfile::tempdir().context("make a temporary folder")?;
+        self.checkout_tree_by(private.path(), base_tree, litter)
+    }
+
+    /// The same with a folder of ours where git's knowledge of the files is kept: asked again, only changed ones are read.
+    pub fn checkout_tree_by(
+        &self,
+        private: &Path,
+        base_tree: &Oid,
+        litter: impl Iterator<Item = &'static str>,
+    ) -> Result<Oid> {
         let litter = litter.map(str::to_owned).collect();
-        let checkout = Worktree { path: self.root.clone(), private: private.path().to_owned(), litter };
+        let checkout = Worktree { path: self.root.clone(), private: private.to_owned(), litter };
         let snapshot = self.snapshot(&checkout, base_tree)?;
         match snapshot.nested.first() {
             None => Ok(snapshot.tree),

@@ -10,6 +10,7 @@ use super::call::{Call, complaint};
 use super::tree::Listings;
 use super::{Git, version};
 use crate::failure::Failure;
+use crate::foreign;
 use crate::process::{Output, Stop};
 
 impl Git {
@@ -42,6 +43,33 @@ impl Git {
         }
     }
 
+    /// The checkout that `start` is in, found by its files alone: no process is started. For who asks often and mostly hears
+    /// that there is nothing to do; git itself still decides what it works on. With it goes the folder where git keeps what
+    /// belongs to this checkout alone.
+    pub fn locate(start: &Path) -> Option<(Self, PathBuf)> {
+        let start = start.canonicalize().ok()?;
+        let root = start.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+        let link = root.join(".git");
+        let admin = if link.is_dir() {
+            link
+        } else {
+            let line = foreign_line(&link)?;
+            root.join(path(line.strip_prefix(b"gitdir: ")?)).canonicalize().ok()?
+        };
+        let common_dir = match foreign_line(&admin.join("commondir")) {
+            Some(line) => admin.join(path(&line)).canonicalize().ok()?,
+            None => admin.clone(),
+        };
+        let shallow = common_dir.join("shallow").is_file();
+        Some((Self { root: root.to_owned(), common_dir, shallow, listed: Listings::default() }, admin))
+    }
+
+    /// The folder where git keeps what belongs to this checkout alone: its HEAD, its index.
+    pub fn own_dir(&self) -> Result<PathBuf> {
+        let own = self.admin_dir(&self.root)?.unwrap_or_else(|| self.common_dir.clone());
+        Ok(own.canonicalize().unwrap_or(own))
+    }
+
     /// Where git looks for this repository's hooks when its user runs it; our own calls have none. A folder that the
     /// repository's own settings name has to be inside of it.
     pub fn hooks_folder(&self) -> Result<PathBuf> {
@@ -67,6 +95,13 @@ impl Git {
     pub fn is_shallow(&self) -> bool {
         self.shallow
     }
+}
+
+/// The first line of a small plain file; no pipe is waited for.
+fn foreign_line(file: &Path) -> Option<Vec<u8>> {
+    const LINE_BYTES_MAX: u64 = 1 << 16;
+    let bytes = foreign::read(file, LINE_BYTES_MAX).ok()??;
+    Some(bytes.split(|byte| *byte == b'\n').next()?.to_vec())
 }
 
 fn found(answer: &[u8], stop: &Stop) -> Option<Git> {

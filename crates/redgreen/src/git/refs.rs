@@ -35,7 +35,8 @@ const MOVED: &[&str] =
     &["but expected", "reference already exists", "unable to resolve reference", "reference is missing"];
 
 /// Where the refs are that redgreen moves and deletes, beside its notes.
-const OWN: [&str; 3] = ["refs/heads/redgreen/", "refs/redgreen/", "refs/notes/redgreen-tmp/"];
+const OWN: [&str; 4] =
+    ["refs/heads/redgreen/", "refs/redgreen/", "refs/worktree/redgreen/", "refs/notes/redgreen-tmp/"];
 
 /// Where the branches of runs are, here and on the remotes that were fetched.
 pub(super) const RUN_BRANCHES: [&str; 2] = ["refs/heads/redgreen/**", "refs/remotes/*/redgreen/**"];

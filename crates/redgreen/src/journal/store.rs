@@ -237,7 +237,7 @@ impl RunFolder {
 }
 
 /// `20261115-224849-k3x9`: the time, and letters that two runs of one second do not share by chance.
-fn new_id(at: i64, attempt: u32) -> Result<RunId> {
+pub(super) fn new_id(at: i64, attempt: u32) -> Result<RunId> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let time = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
     let mut random = std::hash::BuildHasher::hash_one(

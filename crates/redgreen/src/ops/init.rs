@@ -1,4 +1,6 @@
-//! `redgreen init`: a `redgreen.toml` with every setting in it, commented out; a hook for git.
+//! `redgreen init`: a `redgreen.toml` with every setting in it, commented out; a hook for git; settings of coding agents.
+
+pub mod with;
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};

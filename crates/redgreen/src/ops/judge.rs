@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
+use redgreen_core::experiment::examples::Example;
 use redgreen_core::names::Oid;
 use redgreen_core::phase::JudgedPhase;
 use redgreen_core::report::Counts;
@@ -152,42 +153,65 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let Head { head, tree: head_tree, before, note } = head_of(git, &question.head)?;
     let base = commit(git, question.base.as_deref().unwrap_or(&before))?;
     let base_tree = git.tree_of(&base)?;
-    let memory = Memory::new(&project.workshop, &project.file.test)?;
-    let known = memory.recall(&base_tree)?;
-    let (before, targets, surroundings) = match known {
-        Some(known) => (Some(known.report), Some(known.targets), Some(known.surroundings)),
-        None => (None, None, None),
-    };
-    let ground = Ground {
-        git,
-        checkout: &git.root,
-        private: None,
-        workshop: &project.workshop,
-        environment: &project.environment,
-        file: &project.file,
-        command: question.test_command.as_deref(),
-        stop: &project.stop,
-    };
     let earlier = match git.resolve(&format!("{base}~1^{{commit}}"))? {
         Some(earlier) => Some(git.tree_of(&earlier)?),
         None => None,
     };
-    let policy = project.file.policy(&project.environment)?;
-    let timeout =
-        question.timeout.unwrap_or_else(|| Duration::from_millis(policy.suite_timeout_ms(question.phase.into())));
-    let candidate = Candidate {
+    let step = Step {
         phase: question.phase,
         base: &base_tree,
         head: &head_tree,
-        earlier: earlier.as_deref(),
+        earlier: earlier.as_ref(),
+        brief: brief.trim(),
+        examples: &withheld,
+        test_command: question.test_command.as_deref(),
+        timeout: question.timeout,
+        explain: question.explain,
+    };
+    let mut judgement = try_step(project, &step)?;
+    (judgement.base, judgement.head) = (base.to_string(), head);
+    judgement.notes.splice(0..0, note);
+    Ok(judgement)
+}
+
+/// A step from one tree to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<'a> {
+    pub(super) phase: JudgedPhase,
+    pub(super) base: &'a Oid,
+    pub(super) head: &'a Oid,
+    /// The tree before the base.
+    pub(super) earlier: Option<&'a Oid>,
+    pub(super) brief: &'a str,
+    pub(super) examples: &'a [Example],
+    pub(super) test_command: Option<&'a str>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) explain: bool,
+}
+
+/// The verdict on a step; one that accepts is remembered for the next step.
+pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> {
+    let memory = Memory::new(&project.workshop, &project.file.test)?;
+    let (before, targets, surroundings) = match memory.recall(step.base)? {
+        Some(known) => (Some(known.report), Some(known.targets), Some(known.surroundings)),
+        None => (None, None, None),
+    };
+    let ground = Ground { command: step.test_command, ..project.ground() };
+    let policy = project.file.policy(&project.environment)?;
+    let timeout = step.timeout.unwrap_or_else(|| Duration::from_millis(policy.suite_timeout_ms(step.phase.into())));
+    let candidate = Candidate {
+        phase: step.phase,
+        base: step.base,
+        head: step.head,
+        earlier: step.earlier.map(Oid::as_str),
         before,
         targets,
         surroundings,
-        brief: brief.trim(),
-        withheld: Withheld { examples: &withheld, due: true, tests: &[] },
+        brief: step.brief,
+        withheld: Withheld { examples: step.examples, due: true, tests: &[] },
         only: &[],
         timeout,
-        explain: question.explain,
+        explain: step.explain,
     };
     let tried = trial::hold(ground, &candidate)?;
     let verdict = tried.verdict;
@@ -198,19 +222,19 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
             targets: verdict.targets.clone(),
             surroundings: tried.surroundings,
         };
-        memory.keep(&head_tree, &remembered)?;
+        memory.keep(step.head, &remembered)?;
     }
     let told =
         |reason: &Reason| Told { reason: reason.clone(), side: reason.code.side(), next: reason.code.next_step() };
     Ok(Judgement {
         version: 1,
-        phase: question.phase,
-        base: base.to_string(),
-        head,
+        phase: step.phase,
+        base: step.base.to_string(),
+        head: step.head.to_string(),
         verdict: verdict.decision,
         side: verdict.first().map_or(Side::Nobody, |reason| reason.code.side()),
         reasons: verdict.reasons.iter().map(told).collect(),
-        notes: note.into_iter().chain(verdict.notes).collect(),
+        notes: verdict.notes,
         faults: verdict.faults,
         experiments: verdict.experiments,
         targets: verdict.targets,

@@ -1,6 +1,8 @@
 //! Real coding agents, each through a whole cycle: installed by `scripts/test --agents`, in a network of their own where
 //! a model of ours listens on loopback. What is not installed is named and passed over.
 
+mod referee;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
@@ -39,9 +41,8 @@ fn develops(agent: &str, program: &str) {
     develops_by(agent, program, &[]);
 }
 
-/// The same with words before the command, after which it finds another fence; where redgreen worked, if it did.
-#[track_caller]
-fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story> {
+/// A project in which the program can be started, pointed at the model; absent where it is not installed.
+fn with_agents(agent: &str, program: &str) -> Option<Story> {
     let Some(folder) = programs() else {
         skipped(&format!("{agent}: scripts/test --agents did not install it"));
         return None;
@@ -81,6 +82,13 @@ fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story>
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
+    Some(story)
+}
+
+/// The same with words before the command, after which it finds another fence; where redgreen worked, if it did.
+#[track_caller]
+fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story> {
+    let story = with_agents(agent, program)?;
     story.script("model.py", MODEL).file("redgreen.toml", SETTINGS);
     story.commit("settings");
     let belongings = story.belongings();

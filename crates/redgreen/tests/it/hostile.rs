@@ -46,6 +46,11 @@ const READING: &[&str] = &[
     "salvage diff k3x9",
     "config",
     "trust --show",
+    "session status",
+    "session status --json",
+    "hook claude",
+    "hook git pre-commit",
+    "mcp",
 ];
 /// Verbs that change something, with their run named and not.
 const WRITING: &[&str] = &[
@@ -66,12 +71,24 @@ const WRITING: &[&str] = &[
     "salvage restore k3x9",
     "salvage drop k3x9",
     "repair-notes",
+    "session check",
+    "session undo",
+    "session dispute wrong --test x",
+    "session end --unproven",
     "status",
     "history",
 ];
 /// Verbs that look at the project's files, and run its tests. They take seconds, so only some repositories get them.
-const RUNNING: &[&str] =
-    &["doctor", "test --timeout 20", "judge green --explain", "verify HEAD~1..HEAD", "run --script @quick.toml x"];
+const RUNNING: &[&str] = &[
+    "doctor",
+    "test --timeout 20",
+    "judge green --explain",
+    "verify HEAD~1..HEAD",
+    "session start x",
+    "session check",
+    "session end --unproven",
+    "run --script @quick.toml x",
+];
 /// Verbs that look at files and run nothing.
 const LOOKING: &[&str] = &[
     "agents",

@@ -3,8 +3,12 @@ command of its shell tool, and then says that it is done. What comes next is tol
 and resumed conversations work.
 
 usage: unshare -n python model.py COMMAND...   serves on 127.0.0.1:4010 while the command runs
+
+With MODEL_STEPS, a file of JSON, it does one step after the other instead, whatever it is told:
+{"write": PATH, "text": TEXT} with the agent's own tool, {"shell": COMMAND}, {"say": WORDS}. What the agent told it along
+the way is printed at the end.
 """
-import fcntl, http.server, json, re, socket, struct, subprocess, sys, threading
+import fcntl, http.server, json, os, re, socket, struct, subprocess, sys, threading
 
 PORT = 4010
 LOG = []
@@ -16,6 +20,8 @@ FILES = {
                             "def test_adds_others():\n    assert add(-4, 9) == 5\n"),
     "GREEN": ("calc.py", "def add(a, b):\n    return a + b\n"),
 }
+STEPS = json.load(open(os.environ["MODEL_STEPS"])) if "MODEL_STEPS" in os.environ else None
+TOLD = []
 SHELLS = ("Bash", "exec_command", "shell", "run_shell_command", "bash")
 
 
@@ -53,8 +59,42 @@ def shell_tool(tools):
     return None, None
 
 
+def write_tool(tools):
+    """Name, and the arguments that write a file: by the form of the input, since every agent has another name for it."""
+    for tool in tools:
+        tool = tool.get("function", tool)
+        schema = tool.get("input_schema") or tool.get("parameters") or tool.get("parametersJsonSchema") or {}
+        properties = schema.get("properties", {})
+        path = next((key for key in ("file_path", "filePath") if key in properties), None)
+        if path and "content" in properties:
+            return tool["name"], lambda place, text: {path: os.path.join(os.getcwd(), place), "content": text}
+    return None, None
+
+
+def step(body, tools, asked):
+    TOLD.append(json.dumps(body))
+    shell, command = shell_tool(tools)
+    if shell is None:
+        return "text", "ok"
+    now = STEPS[asked] if asked < len(STEPS) else {"say": "Done."}
+    if "say" in now:
+        return "text", now["say"]
+    if "shell" in now:
+        return "call", shell, command(now["shell"])
+    name, arguments = write_tool(tools)
+    if name:
+        return "call", name, arguments(now["write"], now["text"])
+    # Codex edits with patches, which it also takes from its shell.
+    lines = "".join(f"+{line}\n" for line in now["text"].splitlines())
+    begin = f"*** Begin Patch\n*** Delete File: {now['write']}\n" if os.path.exists(now["write"]) else "*** Begin Patch\n"
+    patch = f"{begin}*** Add File: {now['write']}\n{lines}*** End Patch"
+    return "call", shell, command(f"apply_patch <<'REDGREEN'\n{patch}\nREDGREEN")
+
+
 def answer(body, tools, asked):
     """What to say: ("call", name, arguments) or ("text", words)."""
+    if STEPS is not None:
+        return step(body, tools, asked)
     command, last, words = plan(body)
     name, arguments = shell_tool(tools)
     if name is None:
@@ -209,4 +249,5 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Model)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 code = subprocess.run(sys.argv[1:]).returncode
 print(f"{len(LOG)} requests", file=sys.stderr)
+print(max(TOLD, key=len, default=""))
 sys.exit(code if code >= 0 else 128 - code)

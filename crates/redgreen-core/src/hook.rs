@@ -1,0 +1,359 @@
+//! What coding agents ask before and after they act, and how they are answered: each host's message becomes one [`Event`],
+//! and one [`Answer`] becomes the host's own words. What a tool does is told by the form of its input, not by its name, so
+//! a tool that nobody knew of is looked at as well.
+
+mod patch;
+
+use serde_json::{Map, Value, json};
+
+/// The longest message that is read; a longer one is refused, not cut.
+pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    Claude,
+    Codex,
+    Gemini,
+    Copilot,
+    Cursor,
+    Opencode,
+}
+
+impl Host {
+    pub const ALL: [Host; 6] = [Host::Claude, Host::Codex, Host::Gemini, Host::Copilot, Host::Cursor, Host::Opencode];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Host::Claude => "claude",
+            Host::Codex => "codex",
+            Host::Gemini => "gemini",
+            Host::Copilot => "copilot",
+            Host::Cursor => "cursor",
+            Host::Opencode => "opencode",
+        }
+    }
+}
+
+/// When a host asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before a tool acts: it can be kept from it.
+    Before,
+    /// After a tool acted.
+    After,
+    /// The agent says that it is done.
+    Stop,
+    /// A conversation begins.
+    Begin,
+    Other,
+}
+
+/// What a host tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub moment: Moment,
+    pub action: Action,
+    /// Where the agent works.
+    pub cwd: Option<String>,
+    /// The name that the host has for the moment.
+    pub name: String,
+}
+
+/// What a tool does or did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Edit(Vec<Edit>),
+    Shell(String),
+    None,
+}
+
+/// An edit of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// As the host writes it: from the root of the machine, or from where the agent works.
+    pub path: String,
+    pub how: How,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    Write(String),
+    Replace(Vec<Replacement>),
+    /// Hunks of a patch, in the form of `apply_patch`.
+    Patch(Vec<patch::Hunk>),
+    Delete,
+    /// Nobody can tell from the message.
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    pub old: String,
+    pub new: String,
+    pub all: bool,
+}
+
+/// What becomes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Becomes {
+    Text(String),
+    Gone,
+    Unknown,
+}
+
+impl Edit {
+    /// The file after the edit. An edit that does not fit the file changes nothing: the host refuses it.
+    pub fn apply(&self, old: Option<&str>) -> Becomes {
+        let text = old.unwrap_or_default();
+        match &self.how {
+            How::Write(new) => Becomes::Text(new.clone()),
+            How::Replace(all) => Becomes::Text(all.iter().fold(text.to_owned(), |text, one| one.apply(&text))),
+            How::Patch(hunks) => patch::apply(text, hunks).map_or(Becomes::Unknown, Becomes::Text),
+            How::Delete => Becomes::Gone,
+            How::Unknown => Becomes::Unknown,
+        }
+    }
+}
+
+impl Replacement {
+    fn apply(&self, text: &str) -> String {
+        match (self.old.is_empty(), self.all) {
+            // Hosts make a new file of a replacement of nothing.
+            (true, _) if text.is_empty() => self.new.clone(),
+            (true, _) => text.to_owned(),
+            (false, true) => text.replace(&self.old, &self.new),
+            (false, false) => text.replacen(&self.old, &self.new, 1),
+        }
+    }
+}
+
+/// The names that hosts have for their moments.
+const MOMENTS: &[(&str, Moment)] = &[
+    ("pretooluse", Moment::Before),
+    ("beforetool", Moment::Before),
+    ("beforeshellexecution", Moment::Before),
+    ("tool.execute.before", Moment::Before),
+    ("posttooluse", Moment::After),
+    ("posttoolusefailure", Moment::After),
+    ("aftertool", Moment::After),
+    ("afterfileedit", Moment::After),
+    ("aftershellexecution", Moment::After),
+    ("tool.execute.after", Moment::After),
+    ("stop", Moment::Stop),
+    ("afteragent", Moment::Stop),
+    ("agentstop", Moment::Stop),
+    ("session.idle", Moment::Stop),
+    ("sessionstart", Moment::Begin),
+];
+
+/// Reads a message. `named` is the moment where the host tells it on the command line. An error says what is wrong with it.
+pub fn read(message: &[u8], named: Option<&str>) -> Result<Event, String> {
+    if message.len() > MESSAGE_BYTES_MAX {
+        return Err(format!("the message is longer than {} MiB", MESSAGE_BYTES_MAX >> 20));
+    }
+    let value: Value = serde_json::from_slice(message).map_err(|error| format!("the message is not JSON: {error}"))?;
+    let Value::Object(fields) = value else { return Err("the message is not a JSON object".to_owned()) };
+    let text = |keys: &[&str]| first_text(&fields, keys);
+    let name = text(&["hook_event_name", "hookEventName", "event"]).or(named.map(str::to_owned)).unwrap_or_default();
+    let lower = name.to_ascii_lowercase();
+    let moment = MOMENTS.iter().find(|(known, _)| *known == lower).map_or(Moment::Other, |(_, moment)| *moment);
+    let action = match moment {
+        Moment::Before | Moment::After => action(&fields),
+        Moment::Stop | Moment::Begin | Moment::Other => Action::None,
+    };
+    let roots = fields.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
+    Ok(Event { moment, action, cwd: text(&["cwd", "directory"]).or(roots.map(str::to_owned)), name })
+}
+
+fn action(fields: &Map<String, Value>) -> Action {
+    let input = ["tool_input", "toolArgs", "toolInput", "args"].iter().find_map(|key| fields.get(*key));
+    match input {
+        // Copilot writes the arguments as a text of JSON.
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(Value::Object(inner)) => of_input(&inner),
+            Ok(_) | Err(_) if text.contains(patch::BEGIN) => Action::Edit(patch::read(text)),
+            Ok(_) | Err(_) => Action::None,
+        },
+        Some(Value::Object(inner)) => of_input(inner),
+        Some(_) => Action::None,
+        // Cursor puts what a tool gets beside the other facts.
+        None => of_input(fields),
+    }
+}
+
+/// What a tool does, by the form of its input.
+fn of_input(input: &Map<String, Value>) -> Action {
+    let text = |keys: &[&str]| first_text(input, keys);
+    if let Some(patch) =
+        input.values().filter_map(Value::as_str).find(|text| text.trim_start().starts_with(patch::BEGIN))
+    {
+        return Action::Edit(patch::read(patch));
+    }
+    if let Some(command) = text(&["command", "cmd"]).or_else(|| words(input, &["command", "cmd"])) {
+        return Action::Shell(command);
+    }
+    let Some(path) = text(&["file_path", "filePath", "notebook_path", "path", "file"]) else { return Action::None };
+    let how = if let Some(all) = input.get("edits").and_then(Value::as_array) {
+        let edits: Option<Vec<Replacement>> = all.iter().map(|one| replacement(one.as_object()?)).collect();
+        edits.map_or(How::Unknown, How::Replace)
+    } else if let Some(one) = replacement(input) {
+        How::Replace(vec![one])
+    } else if let Some(content) = text(&["content", "contents", "file_text", "text"]) {
+        How::Write(content)
+    } else if text(&["new_source", "insert_text", "new_str", "newText"]).is_some() {
+        How::Unknown
+    } else {
+        // It reads.
+        return Action::None;
+    };
+    Action::Edit(vec![Edit { path, how }])
+}
+
+fn replacement(input: &Map<String, Value>) -> Option<Replacement> {
+    let text = |keys: &[&str]| first_text(input, keys);
+    let old = text(&["old_string", "oldString", "old_str", "oldText"])?;
+    let new = text(&["new_string", "newString", "new_str", "newText"]).unwrap_or_default();
+    let many = input.get("expected_replacements").and_then(Value::as_u64).is_some_and(|count| count > 1);
+    let all = ["replace_all", "replaceAll"].iter().any(|key| input.get(*key).and_then(Value::as_bool) == Some(true));
+    Some(Replacement { old, new, all: all || many })
+}
+
+fn first_text(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
+    keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_str)).map(str::to_owned)
+}
+
+/// A command as a list of words.
+fn words(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
+    let list = keys.iter().find_map(|key| fields.get(*key).and_then(Value::as_array))?;
+    Some(list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
+}
+
+/// Verbs of a session that are the human's.
+const HUMAN_VERBS: [&str; 3] = ["end", "undo", "resolve"];
+/// Where a session's state is, below git's folder.
+const STATE: &str = "redgreen/session";
+
+/// Why an agent may not run a command: it would end or reset the session, or change its records. A command that hides
+/// this is found out afterwards, by what it did.
+pub fn shell_objection(command: &str) -> Option<String> {
+    let words: Vec<&str> =
+        command.split(|letter: char| letter.is_whitespace() || ";&|()'\"`".contains(letter)).collect();
+    let is_ours = |word: &str| word.rsplit('/').next() == Some("redgreen");
+    let calls =
+        words.windows(3).find(|three| is_ours(three[0]) && three[1] == "session" && HUMAN_VERBS.contains(&three[2]));
+    match calls {
+        Some(found) => Some(format!("`redgreen session {}` is for the human", found[2])),
+        None if command.contains(STATE) => Some("the session's records are redgreen's own".to_owned()),
+        None => None,
+    }
+}
+
+/// What a host is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing is against it; words for the user, if any.
+    Allow(Option<String>),
+    /// The tool is not to act.
+    Deny(String),
+    /// Something was done that the judge will refuse: the agent is told.
+    Tell(String),
+    /// The agent is to go on.
+    Continue(String),
+    /// Something that the agent should know.
+    Context(String),
+}
+
+/// What the program prints and how it exits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// A line of JSON; none where nothing is said.
+    pub stdout: Option<Value>,
+    pub stderr: String,
+    pub code: i32,
+}
+
+/// By which hosts know that a hook says no.
+pub const BLOCKED: i32 = 2;
+
+/// The answer in the words of the host.
+pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
+    let say = |value: Value| Output { stdout: Some(value), ..Output::default() };
+    let name = &event.name;
+    match host {
+        Host::Claude => match answer {
+            Answer::Allow(None) => Output::default(),
+            Answer::Allow(Some(words)) => say(json!({ "systemMessage": words })),
+            Answer::Deny(reason) => say(json!({ "hookSpecificOutput": {
+                "hookEventName": name, "permissionDecision": "deny", "permissionDecisionReason": reason } })),
+            Answer::Tell(reason) | Answer::Continue(reason) => say(json!({ "decision": "block", "reason": reason })),
+            Answer::Context(words) => {
+                say(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }))
+            }
+        },
+        // Measured with 0.166: an exit of 2 blocks, and what is on stderr reaches the model.
+        Host::Codex => match answer {
+            Answer::Allow(None) => Output::default(),
+            Answer::Allow(Some(words)) => say(json!({ "systemMessage": words })),
+            Answer::Deny(reason) => Output { stdout: None, stderr: reason.clone(), code: BLOCKED },
+            Answer::Tell(reason) | Answer::Continue(reason) => say(json!({ "decision": "block", "reason": reason })),
+            Answer::Context(words) => {
+                say(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }))
+            }
+        },
+        Host::Gemini => match answer {
+            Answer::Allow(None) => Output::default(),
+            Answer::Allow(Some(words)) => say(json!({ "systemMessage": words })),
+            Answer::Deny(reason) | Answer::Tell(reason) | Answer::Continue(reason) => {
+                say(json!({ "decision": "deny", "reason": reason }))
+            }
+            Answer::Context(words) => {
+                say(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }))
+            }
+        },
+        Host::Copilot => match answer {
+            Answer::Allow(_) => Output::default(),
+            Answer::Deny(reason) => say(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason })),
+            Answer::Tell(reason) | Answer::Continue(reason) => say(json!({ "decision": "block", "reason": reason })),
+            Answer::Context(words) => say(json!({ "additionalContext": words })),
+        },
+        Host::Cursor => match answer {
+            Answer::Allow(_) if event.moment == Moment::Before => say(json!({ "permission": "allow" })),
+            Answer::Allow(_) => Output::default(),
+            Answer::Deny(reason) => {
+                say(json!({ "permission": "deny", "user_message": reason, "agent_message": reason }))
+            }
+            Answer::Tell(reason) | Answer::Context(reason) => say(json!({ "additional_context": reason })),
+            Answer::Continue(reason) => say(json!({ "followup_message": reason })),
+        },
+        // Our own plugin reads it.
+        Host::Opencode => match answer {
+            Answer::Allow(words) => say(json!({ "decision": "allow", "reason": words })),
+            Answer::Deny(reason) => say(json!({ "decision": "deny", "reason": reason })),
+            Answer::Tell(reason) => say(json!({ "decision": "tell", "reason": reason })),
+            Answer::Continue(reason) => say(json!({ "decision": "continue", "reason": reason })),
+            Answer::Context(words) => say(json!({ "decision": "context", "reason": words })),
+        },
+    }
+}
+
+/// The answer when redgreen itself is at fault: a tool is kept from acting, and an agent that is done is let go.
+pub fn broken(host: Host, event: Option<&Event>, why: &str) -> Output {
+    let words = format!(
+        "redgreen could not find out whether this is allowed: {why}\nA human can look (redgreen session status) or end \
+         the session (redgreen session end)."
+    );
+    match event.map(|event| event.moment) {
+        Some(Moment::Stop | Moment::Begin | Moment::Other) => {
+            let unproven = Answer::Allow(Some(format!("unproven: {words}")));
+            event.map_or_else(Output::default, |event| render(host, event, &unproven))
+        }
+        Some(Moment::After) => event.map_or_else(Output::default, |event| render(host, event, &Answer::Tell(words))),
+        Some(Moment::Before) => event.map_or_else(Output::default, |event| render(host, event, &Answer::Deny(words))),
+        // Nobody knows what was asked: every host takes this for a no.
+        None => Output { stdout: None, stderr: words, code: BLOCKED },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! Messages as hosts send them, and what they are answered.
+
+use super::*;
+
+fn event(text: &str) -> Event {
+    read(text.as_bytes(), None).unwrap()
+}
+
+fn edit(path: &str, how: How) -> Action {
+    Action::Edit(vec![Edit { path: path.to_owned(), how }])
+}
+
+fn replace(old: &str, new: &str, all: bool) -> How {
+    How::Replace(vec![Replacement { old: old.to_owned(), new: new.to_owned(), all }])
+}
+
+#[test]
+fn every_host_tells_what_its_tools_do() {
+    // The first two were recorded with Claude Code 2.1.325.
+    let claude = r#"{"session_id":"d2","transcript_path":"/h/x.jsonl","cwd":"/p","prompt_id":"8f","permission_mode":"acceptEdits","effort":{"level":"medium"},"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/p/hello.py","content":"print('hello')\n"},"tool_use_id":"toolu_mock0001"}"#;
+    let stop = r#"{"session_id":"d2","cwd":"/p","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"Wrote hello.py.","background_tasks":[],"session_crons":[]}"#;
+    let patched = Action::Edit(vec![
+        Edit { path: "a.py".to_owned(), how: How::Write("x = 1\n".to_owned()) },
+        Edit { path: "b.py".to_owned(), how: How::Delete },
+    ]);
+    for (text, moment, action) in [
+        (claude, Moment::Before, edit("/p/hello.py", How::Write("print('hello')\n".to_owned()))),
+        (stop, Moment::Stop, Action::None),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"a","old_string":"x","new_string":"y","replace_all":true}}"#,
+            Moment::Before,
+            edit("a", replace("x", "y", true)),
+        ),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_name":"MultiEdit","tool_input":{"file_path":"a","edits":[{"old_string":"x","new_string":"y"}]}}"#,
+            Moment::Before,
+            edit("a", replace("x", "y", false)),
+        ),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_name":"NotebookEdit","tool_input":{"notebook_path":"a.ipynb","new_source":"x"}}"#,
+            Moment::Before,
+            edit("a.ipynb", How::Unknown),
+        ),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"a","offset":1}}"#,
+            Moment::Before,
+            Action::None,
+        ),
+        (
+            r#"{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"sed -i s/a/b/ a"},"tool_response":{}}"#,
+            Moment::After,
+            Action::Shell("sed -i s/a/b/ a".to_owned()),
+        ),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_name":"apply_patch","turn_id":"1","tool_input":{"command":"*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** Delete File: b.py\n*** End Patch"}}"#,
+            Moment::Before,
+            patched,
+        ),
+        (
+            r#"{"hook_event_name":"BeforeTool","tool_name":"replace","tool_input":{"file_path":"a","old_string":"x","new_string":"y","expected_replacements":2}}"#,
+            Moment::Before,
+            edit("a", replace("x", "y", true)),
+        ),
+        (r#"{"hook_event_name":"AfterAgent","prompt":"p"}"#, Moment::Stop, Action::None),
+        (
+            r#"{"event":"preToolUse","toolName":"edit","toolArgs":"{\"path\":\"a\",\"old_str\":\"x\",\"new_str\":\"y\"}"}"#,
+            Moment::Before,
+            edit("a", replace("x", "y", false)),
+        ),
+        (
+            r#"{"hook_event_name":"beforeShellExecution","command":"ls","workspace_roots":["/w"]}"#,
+            Moment::Before,
+            Action::Shell("ls".to_owned()),
+        ),
+        (
+            r#"{"event":"tool.execute.before","tool":"write","args":{"filePath":"a","content":"x"}}"#,
+            Moment::Before,
+            edit("a", How::Write("x".to_owned())),
+        ),
+        (r#"{"hook_event_name":"Notification"}"#, Moment::Other, Action::None),
+        (r#"{"hook_event_name":7}"#, Moment::Other, Action::None),
+    ] {
+        let event = event(text);
+        assert_eq!((event.moment, event.action), (moment, action), "{text}");
+    }
+    assert_eq!(event(r#"{"hook_event_name":"stop","workspace_roots":["/w"]}"#).cwd.as_deref(), Some("/w"));
+    assert_eq!(read(b"{}", Some("agentStop")).unwrap().moment, Moment::Stop);
+}
+
+#[test]
+fn what_is_no_message_is_told() {
+    let long = vec![b' '; MESSAGE_BYTES_MAX + 1];
+    for (bytes, words) in [
+        (&b""[..], "not JSON"),
+        (b"{", "not JSON"),
+        (b"[]", "not a JSON object"),
+        (b"\xff\xfe", "not JSON"),
+        (long.as_slice(), "longer than 4 MiB"),
+    ] {
+        let said = read(bytes, None).unwrap_err();
+        assert!(said.contains(words), "{said}");
+    }
+    let deep = "{\"a\":".repeat(20_000);
+    assert!(read(deep.as_bytes(), None).unwrap_err().contains("not JSON"));
+}
+
+#[test]
+fn an_edit_gives_the_file_that_the_host_would_write() {
+    let update = |body: &str| {
+        let text = format!("*** Begin Patch\n*** Update File: a\n{body}\n*** End Patch\n");
+        patch::read(&text).remove(0)
+    };
+    for (edit, old, expected) in [
+        (Edit { path: String::new(), how: replace("a", "b", false) }, "a a\n", Becomes::Text("b a\n".to_owned())),
+        (Edit { path: String::new(), how: replace("a", "b", true) }, "a a\n", Becomes::Text("b b\n".to_owned())),
+        (Edit { path: String::new(), how: replace("", "new", false) }, "", Becomes::Text("new".to_owned())),
+        (Edit { path: String::new(), how: replace("z", "b", false) }, "a", Becomes::Text("a".to_owned())),
+        (update("@@\n one\n-two\n+2\n three"), "one\ntwo\nthree\n", Becomes::Text("one\n2\nthree\n".to_owned())),
+        (update("@@ fn\n-two\n+2"), "one\ntwo\n", Becomes::Text("one\n2\n".to_owned())),
+        (update("@@\n+end\n*** End of File"), "one\n", Becomes::Text("one\nend\n".to_owned())),
+        (update("@@\n-absent\n+2"), "one\n", Becomes::Unknown),
+    ] {
+        assert_eq!(edit.apply(Some(old)), expected, "{edit:?}");
+    }
+    let moved = patch::read("*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch\n");
+    assert_eq!(moved.iter().map(|edit| edit.path.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[test]
+fn commands_of_the_human_are_not_the_agents() {
+    for (command, free) in [
+        ("pytest -q", true),
+        ("redgreen session check --commit", true),
+        ("redgreen session dispute 'the test is wrong'", true),
+        ("redgreen session end", false),
+        ("cd a && /usr/bin/redgreen session undo; ls", false),
+        ("sh -c 'redgreen session resolve keep'", false),
+        ("rm -rf .git/redgreen/session", false),
+        ("echo the session ends", true),
+    ] {
+        assert_eq!(shell_objection(command).is_none(), free, "{command}");
+    }
+}
+
+#[test]
+fn every_host_hears_a_no_in_its_own_words() {
+    let before = Event { moment: Moment::Before, action: Action::None, cwd: None, name: "PreToolUse".to_owned() };
+    let stop = Event { moment: Moment::Stop, name: "Stop".to_owned(), ..before.clone() };
+    for host in Host::ALL {
+        let denied = render(host, &before, &Answer::Deny("no".to_owned()));
+        let words = format!("{}{}", denied.stdout.map_or_else(String::new, |value| value.to_string()), denied.stderr);
+        assert!(words.contains("no") && (words.contains("deny") || denied.code == BLOCKED), "{host:?} {words}");
+        let kept = render(host, &stop, &Answer::Continue("go on".to_owned())).stdout.unwrap().to_string();
+        assert!(kept.contains("go on"), "{host:?} {kept}");
+        let allowed = render(host, &before, &Answer::Allow(None));
+        assert!(allowed.code == 0 && !allowed.stdout.unwrap_or_default().to_string().contains("deny"), "{host:?}");
+        // Broken before a tool acts is a no; broken at a stop lets go.
+        let closed = broken(host, Some(&before), "disk");
+        assert!(closed.code == BLOCKED || closed.stdout.unwrap().to_string().contains("deny"), "{host:?}");
+        let open = broken(host, Some(&stop), "disk");
+        assert!(open.code == 0 && !open.stdout.unwrap_or_default().to_string().contains("block"), "{host:?}");
+        assert_eq!(broken(host, None, "rubbish").code, BLOCKED);
+    }
+}
+
+#[test]
+fn mangled_messages_are_read_or_refused() {
+    const MESSAGES: usize = 10_000;
+    let whole = r#"{"cwd":"/p","hook_event_name":"PreToolUse","tool_input":{"file_path":"a","edits":[{"old_string":"x","new_string":"y"}],"command":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch"}}"#;
+    // Nobody's favourite number; with it the messages are the same each time.
+    let mut random: u64 = 0x5eed_0f12_de1a;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % below as u64).unwrap()
+    };
+    let mut read_well = 0;
+    for _ in 0..MESSAGES {
+        let mut bytes = whole.as_bytes().to_vec();
+        for _ in 0..=next(3) {
+            let at = next(bytes.len());
+            match next(4) {
+                0 => bytes.truncate(at.max(1)),
+                1 => bytes[at] = u8::try_from(next(256)).unwrap(),
+                2 => drop(bytes.remove(at)),
+                _ => bytes.insert(at, b"{}[]\",:0\n"[next(9)]),
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        if let Ok(event) = read(&bytes, None) {
+            read_well += 1;
+            if let Action::Edit(edits) = &event.action {
+                edits.iter().for_each(|edit| drop(edit.apply(Some("x\n"))));
+            }
+            Host::ALL.iter().for_each(|host| drop(render(*host, &event, &Answer::Deny("no".to_owned()))));
+        }
+    }
+    assert!((100..MESSAGES - 100).contains(&read_well), "{read_well}");
+}

@@ -1,0 +1,192 @@
+//! What the judge holds against changed files as a fact, before any test runs: what an edit may not do now.
+
+use crate::change::{self, Change, ChangedPath, Class, Kind};
+use crate::framework::{FRAMEWORKS, Framework};
+use crate::judge::reports;
+use crate::phase::JudgedPhase;
+use crate::syntax::{self, ItemChange, Language, SOURCE_BYTES_MAX};
+use crate::verdict::{Code, Reason};
+
+use super::{Stage, Touched};
+
+/// A file before and after; `None` where it is not there.
+#[derive(Clone, Copy, Debug)]
+pub struct FileChange<'a> {
+    pub path: &'a str,
+    pub old: Option<&'a str>,
+    pub new: New<'a>,
+}
+
+/// What an edit makes of a file.
+#[derive(Clone, Copy, Debug)]
+pub enum New<'a> {
+    Text(&'a str),
+    Gone,
+    /// Nobody can tell before it is done.
+    Unknown,
+}
+
+/// Where hosts keep the settings that have them call redgreen.
+const HOOK_FILES: &[&str] = &[
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".github/hooks/redgreen.json",
+    ".cursor/hooks.json",
+    ".opencode/plugin/redgreen.js",
+];
+/// What they say there.
+const HOOK_CALL: &str = "redgreen";
+
+/// The frameworks by their names; every one where none is known.
+pub fn frameworks(names: &[String]) -> Vec<&'static Framework> {
+    let known: Vec<&Framework> = FRAMEWORKS.iter().filter(|row| names.iter().any(|name| *name == row.name)).collect();
+    if known.is_empty() { FRAMEWORKS.iter().collect() } else { known }
+}
+
+/// Whether the text of the accepted file decides what an edit of it is.
+pub fn needs_old_text(stage: &Stage, path: &str, frameworks: &[&Framework]) -> bool {
+    is_hook_file(path)
+        || match (stage, change::classify(path, frameworks)) {
+            (_, Class::Manifest | Class::RunnerConfig) => true,
+            (Stage::Green { .. }, Class::Test | Class::Mixed) => true,
+            (Stage::Green { .. } | Stage::Open, _) => false,
+        }
+}
+
+/// Whether what an edit of a path does depends on the other files of the project: runners load it by itself.
+pub fn needs_paths(path: &str) -> bool {
+    path.ends_with("conftest.py") || path.split('/').any(|part| part == "__mocks__")
+}
+
+/// What the judge would hold against the change of one file; empty means that it may go ahead. `known` are the files of
+/// the accepted tree, where [`needs_paths`] asks for them.
+pub fn objections(stage: &Stage, changed: FileChange<'_>, frameworks: &[&Framework], known: &[&str]) -> Vec<Reason> {
+    let phase = match stage {
+        Stage::Green { .. } => JudgedPhase::Green,
+        // A test that is to fail may need a stub or another form of the code: that is for the verdict to tell.
+        Stage::Open => JudgedPhase::Refactor,
+    };
+    let FileChange { path, old, new } = changed;
+    let kind = match (old, new) {
+        (None, New::Gone) => return Vec::new(),
+        (None, New::Text(_) | New::Unknown) => Kind::Added,
+        (Some(_), New::Gone) => Kind::Deleted,
+        (Some(old), New::Text(text)) if old == text => return Vec::new(),
+        (Some(_), New::Text(_) | New::Unknown) => Kind::Modified,
+    };
+    let before = old.unwrap_or_default();
+    let text = match new {
+        New::Text(text) => text,
+        New::Gone | New::Unknown => "",
+    };
+    if is_hook_file(path) {
+        return unhooked(path, before, text);
+    }
+    let mut class = change::classify(path, frameworks);
+    let is_readable = matches!(new, New::Text(_)) && before.len().max(text.len()) <= SOURCE_BYTES_MAX;
+    if is_readable && change::needs_a_look(phase.into(), class, kind) {
+        class = change::look_closer(phase.into(), class, path, before, text);
+    }
+    let change = Change { paths: vec![ChangedPath { path: path.to_owned(), kind, class }] };
+    let mut reasons = reports::facts(phase, &change);
+    if class == Class::Manifest && !matches!(new, New::Unknown) {
+        reasons.extend(change::manifest_ruling(phase.into(), path, before, text));
+    }
+    let read = |_: &str| matches!(new, New::Text(_)).then(|| text.to_owned());
+    reasons.extend(change::hooks_added(phase.into(), &change, known, read));
+    for reason in &mut reasons {
+        if reason.code == Code::GreenTestsChanged && is_readable {
+            name_items(reason, path, before, text);
+        }
+    }
+    reasons
+}
+
+/// Says which tests an edit changes.
+fn name_items(reason: &mut Reason, path: &str, old: &str, new: &str) {
+    let language = Language::of_path(path);
+    let changed = syntax::test_block_frozen(language, path, old, new).into_iter().filter_map(|change| match change {
+        ItemChange::Removed(old) => Some(format!("{} is gone", old.name)),
+        ItemChange::Changed { old, .. } | ItemChange::Weakened { old, .. } => Some(format!("{} differs", old.name)),
+        ItemChange::Added(_) | ItemChange::Renamed { .. } => None,
+    });
+    let changed: Vec<String> = changed.take(NAMED_MAX).collect();
+    if !changed.is_empty() {
+        reason.sentence = format!("{}: {}", reason.sentence, changed.join(", "));
+    }
+}
+
+/// So many changed tests are named.
+const NAMED_MAX: usize = 3;
+
+/// Whether a host keeps there that it calls redgreen.
+pub fn is_hook_file(path: &str) -> bool {
+    HOOK_FILES.contains(&path)
+}
+
+/// Settings that had a host call redgreen have to go on doing so.
+fn unhooked(path: &str, old: &str, new: &str) -> Vec<Reason> {
+    let calls = |text: &str| text.matches(HOOK_CALL).count();
+    if calls(new) >= calls(old) {
+        return Vec::new();
+    }
+    let sentence = format!("{path} would call redgreen less often than before");
+    vec![Reason::new(Code::GreenConfigChanged, sentence).place(Some(path), None)]
+}
+
+/// What a changed file is to the question as what the candidate is judged; the class is that of RED.
+pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> Touched {
+    let path = changed.path.as_str();
+    let language = Language::of_path(path);
+    let (before, after) = (old.unwrap_or_default(), new.unwrap_or_default());
+    match changed.class {
+        Class::Test | Class::MoreTests | Class::Snapshot => {
+            // Where no syntax is read, or a file cannot be, a changed test file may hold a new test.
+            let is_read = language != Language::Other && (old.is_some() || new.is_some());
+            let adds_tests =
+                if is_read { adds_items(language, path, before, after) } else { changed.kind != Kind::Deleted };
+            Touched { adds_tests: adds_tests && !is_data(path, language), changes_tests: true, code: false }
+        }
+        Class::Mixed => {
+            let items = syntax::test_block_frozen(language, path, before, after);
+            let adds_tests = items.iter().any(|item| matches!(item, ItemChange::Added(added) if added.is_test));
+            let code = match syntax::tests_over(language, path, after, before) {
+                Some(only_tests) => !syntax::only_reformatted(language, &only_tests, after),
+                None => !syntax::only_reformatted(language, before, after),
+            };
+            let code = code && !change::is_stub(path, before, after);
+            Touched { adds_tests, changes_tests: !items.is_empty(), code }
+        }
+        Class::Implementation | Class::Submodule => Touched { code: true, ..Touched::default() },
+        Class::Stub | Class::RunnerConfig | Class::Manifest | Class::Documentation | Class::TestList => {
+            Touched::default()
+        }
+    }
+}
+
+fn adds_items(language: Language, path: &str, old: &str, new: &str) -> bool {
+    let items = syntax::test_block_frozen(language, path, old, new);
+    items.iter().any(|item| matches!(item, ItemChange::Added(added) if added.is_test))
+}
+
+/// Data that tests read is no test.
+fn is_data(path: &str, language: Language) -> bool {
+    language == Language::Other && reports::is_data(path)
+}
+
+impl Touched {
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            adds_tests: self.adds_tests || other.adds_tests,
+            changes_tests: self.changes_tests || other.changes_tests,
+            code: self.code || other.code,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

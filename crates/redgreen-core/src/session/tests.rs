@@ -1,0 +1,132 @@
+//! A session as rows: what was touched, what was ruled, where it stands.
+
+use super::*;
+
+fn session() -> Session {
+    let id = RunId::parse("20261117-214849-k3x9").unwrap();
+    Session::begin(id, "add", Oid::named("t0"), vec!["pytest".to_owned()])
+}
+
+fn rule(session: &mut Session, phase: JudgedPhase, decision: Decision, tree: &str) {
+    let ruled = Ruled { phase, decision, codes: Vec::new(), tree: Oid::named(tree) };
+    session.apply(ruled, &["t::adds".to_owned()], 0);
+}
+
+#[test]
+fn only_an_accepted_verdict_moves_it() {
+    let mut session = session();
+    for decision in [Decision::Refused, Decision::Undecided] {
+        rule(&mut session, JudgedPhase::Red, decision, "t1");
+        assert_eq!((session.stage.clone(), session.accepted.as_str(), session.cycle), (Stage::Open, "t0", 1));
+    }
+    rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t1");
+    assert_eq!(session.stage, Stage::Green { targets: vec!["t::adds".to_owned()] });
+    rule(&mut session, JudgedPhase::Green, Decision::Refused, "t2");
+    assert_eq!((session.phase(), session.accepted.as_str()), (Phase::Green, "t1"));
+    rule(&mut session, JudgedPhase::Green, Decision::Accepted, "t2");
+    rule(&mut session, JudgedPhase::Refactor, Decision::Accepted, "t3");
+    assert_eq!((session.stage.clone(), session.accepted.as_str(), session.cycle), (Stage::Open, "t3", 2));
+}
+
+#[test]
+fn what_was_accepted_can_be_undone_step_by_step() {
+    let mut session = session();
+    rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t1");
+    rule(&mut session, JudgedPhase::Green, Decision::Accepted, "t2");
+    assert_eq!(session.undo().unwrap().phase, JudgedPhase::Green);
+    assert_eq!((session.phase(), session.accepted.as_str(), session.cycle), (Phase::Green, "t1", 1));
+    assert_eq!(session.undo().unwrap().phase, JudgedPhase::Red);
+    assert_eq!((session.phase(), session.accepted.as_str()), (Phase::Red, "t0"));
+    assert_eq!(session.undo(), None);
+}
+
+#[test]
+fn a_dropped_test_leads_to_before_its_red() {
+    let mut session = session();
+    rule(&mut session, JudgedPhase::Refactor, Decision::Accepted, "t1");
+    rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t2");
+    session.dispute = Some(Dispute { why: "wrong".to_owned(), test: None, at: 0 });
+    assert_eq!(session.standing(&Oid::named("t2")), Standing::Disputed);
+    assert_eq!(session.drop_red().unwrap().phase, JudgedPhase::Red);
+    assert_eq!((session.accepted.as_str(), &session.stage, &session.dispute), ("t1", &Stage::Open, &None));
+    assert_eq!(session.drop_red(), None);
+}
+
+#[test]
+fn stops_are_not_blocked_for_ever() {
+    let mut session = session();
+    let same = Oid::named("t1");
+    let blocked = (0..10).take_while(|_| session.blocks_stop(&same)).count();
+    assert_eq!(blocked, usize::try_from(BLOCKS_MAX).unwrap());
+    let more = (0..20).filter(|round| session.blocks_stop(&Oid::named(&format!("n{round}")))).count();
+    assert_eq!(blocked + more, usize::try_from(BLOCKS_IN_ALL_MAX).unwrap());
+    rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t2");
+    assert!(session.blocks_stop(&Oid::named("t3")), "an accepted step begins a new count");
+}
+
+#[test]
+fn what_a_candidate_touches_decides_what_it_is_judged_as() {
+    let (red, green, refactor) = (JudgedPhase::Red, JudgedPhase::Green, JudgedPhase::Refactor);
+    let owed = Stage::Green { targets: Vec::new() };
+    for (stage, adds_tests, changes_tests, code, phase) in [
+        (&Stage::Open, true, true, false, red),
+        (&Stage::Open, true, true, true, red),
+        (&Stage::Open, false, true, false, red),
+        (&Stage::Open, false, true, true, refactor),
+        (&Stage::Open, false, false, true, refactor),
+        (&Stage::Open, false, false, false, refactor),
+        (&owed, true, true, true, green),
+        (&owed, false, false, false, green),
+    ] {
+        let touched = Touched { adds_tests, changes_tests, code };
+        assert_eq!(claim(stage, touched), phase, "{stage:?} {touched:?}");
+    }
+}
+
+#[test]
+fn where_nothing_fails_or_something_turns_green_it_is_judged_as_that() {
+    let (red, green, refactor) = (JudgedPhase::Red, JudgedPhase::Green, JudgedPhase::Refactor);
+    for (phase, code, codes, expected) in [
+        (red, false, &[Code::RedPasses][..], Some(refactor)),
+        (red, false, &[Code::RedNoTests], Some(refactor)),
+        (red, true, &[Code::RedPasses], None),
+        (red, false, &[Code::RedPasses, Code::RedOthersFail], None),
+        (red, false, &[Code::RedNoAssertion], None),
+        (red, false, &[], None),
+        (refactor, true, &[Code::RefactorTurnsGreen], Some(green)),
+        (refactor, true, &[Code::RefactorRegression], None),
+        (green, true, &[Code::GreenStillFailing], None),
+    ] {
+        let touched = Touched { adds_tests: true, changes_tests: true, code };
+        assert_eq!(otherwise(phase, touched, codes), expected, "{phase} {codes:?}");
+    }
+}
+
+#[test]
+fn files_are_proven_owed_or_unproven() {
+    let mut session = session();
+    assert_eq!(session.standing(&Oid::named("t0")), Standing::Proven);
+    assert_eq!(session.standing(&Oid::named("t1")), Standing::Unproven);
+    rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t1");
+    assert_eq!(session.standing(&Oid::named("t1")), Standing::Owed);
+    assert!(session.next_step().contains("make t::adds pass"), "{}", session.next_step());
+}
+
+#[test]
+fn a_record_that_somebody_else_wrote_is_read_or_refused() {
+    let mut session = session();
+    session.accepted = Oid::default();
+    session.committed = Oid::default();
+    let text = serde_json::to_string(&session).unwrap();
+    assert_eq!(Session::parse(text.as_bytes()).unwrap(), session);
+    for (from, to, words) in [
+        ("\"version\":1", "\"version\":9", "version 9"),
+        ("\"version\":1,", "", "missing field `version`"),
+        ("20261117-214849-k3x9", "../../x", "is not the id of a run"),
+        (&"0".repeat(40), "--output=x", "is not the id of a git object"),
+        ("\"open\"", "\"done\"", "unknown variant `done`"),
+    ] {
+        let said = Session::parse(text.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        assert!(said.contains(words), "{to}: {said}");
+    }
+}

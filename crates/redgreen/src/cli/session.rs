@@ -1,0 +1,270 @@
+//! `redgreen session`.
+
+use std::io::{self, IsTerminal};
+
+use anyhow::Result;
+use redgreen_core::verdict::Decision;
+
+use super::Desk;
+use super::judge::{reason_line, word};
+use crate::engine::Project;
+use crate::failure::{Code, Failure};
+use crate::ops::session::{self, Ask, Checked, Ended, Resolution, Status, Undone};
+use crate::view;
+
+/// Referee test-driven development on this checkout, whoever edits it: your own coding agent, or you
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                        redgreen session start \"add roman numerals\"\n  \
+                        redgreen session check             judge the files as they are: RED, GREEN or REFACTOR\n  \
+                        redgreen session check --commit    and commit what is accepted\n  \
+                        redgreen session dispute \"4 is IV, not IIII\" --test tests/test_roman.py::test_four\n  \
+                        redgreen session end\n\n\
+                        Exit codes: 0 accepted, 1 refused, 3 undecided or disputed")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    act: Act,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Act {
+    /// Begin a session: the files as they are count as accepted
+    Start {
+        /// What is to be built, in words
+        brief: Option<String>,
+    },
+    /// Show where it stands
+    Status,
+    /// Judge the files of the checkout as they are; what they change decides as what
+    Check {
+        /// Commit what is accepted, with the prefix of its phase; only files that changed since the last accepted step
+        #[arg(long)]
+        commit: bool,
+        /// The subject of the commit [default: the first line of the brief]
+        #[arg(long, short, value_name = "TEXT", requires = "commit")]
+        message: Option<String>,
+        /// Tell every experiment that led to the verdict, what was seen, and what to type to see it again
+        #[arg(long)]
+        explain: bool,
+    },
+    /// Take the last accepted step back; no file is changed
+    Undo,
+    /// Say that a test is wrong or cannot be met: a human decides
+    Dispute {
+        /// What is wrong with it
+        why: String,
+        /// The test
+        #[arg(long, value_name = "ID")]
+        test: Option<String>,
+    },
+    /// Decide about a disputed test, at a terminal: keep it, or drop it and its RED
+    Resolve { resolution: Word },
+    /// End the session and say what is proven; no file is changed
+    End {
+        /// Also when work is unproven, without asking
+        #[arg(long)]
+        unproven: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Word {
+    Keep,
+    Drop,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        match self.act {
+            Act::Start { brief } => {
+                let status = session::start(&desk.trusted_project()?, &brief.unwrap_or_default())?;
+                let head = format!("session {} begins; the files as they are count as accepted", status.id);
+                told(desk, &head, &status);
+                Ok(Code::Done)
+            }
+            Act::Status => {
+                let project = desk.project()?;
+                let status = session::status(&project)?;
+                let head = format!("session {}  cycle {}, {}", status.id, status.cycle, status.standing);
+                let mut text = with_rows(&head, &status);
+                for (name, words) in
+                    session::disputed_texts(&project, &status)?.iter().filter(|_| status.dispute.is_some())
+                {
+                    text.push_str(&format!("\n{}\n{}\n", view::name(name), view::clip(words, TEXT_LINES_MAX)));
+                }
+                desk.printer.answer(&text, &status);
+                Ok(if status.dispute.is_some() { Code::Human } else { Code::Done })
+            }
+            Act::Check { commit, message, explain } => {
+                let project = desk.trusted_project()?;
+                let subject = message.unwrap_or_default();
+                let ask = Ask { commit: commit.then_some(subject.as_str()), explain };
+                let pulse = desk.pulse("judging");
+                let checked = session::check(&project, ask)?;
+                drop(pulse);
+                desk.printer.answer(&checked_words(&checked, explain), &checked);
+                Ok(checked.code())
+            }
+            Act::Undo => {
+                let undone = session::undo(&desk.project()?)?;
+                desk.printer.answer(&undone_words(&format!("{} is taken back", undone.phase), &undone), &undone);
+                Ok(Code::Done)
+            }
+            Act::Dispute { why, test } => {
+                let status = session::dispute(&desk.project()?, &why, test.as_deref())?;
+                told(desk, "disputed; nothing is judged until a human has decided", &status);
+                Ok(Code::Human)
+            }
+            Act::Resolve { resolution } => {
+                let resolution = match resolution {
+                    Word::Keep => Resolution::Keep,
+                    Word::Drop => Resolution::Drop,
+                };
+                resolve(desk, resolution)
+            }
+            Act::End { unproven } => end(desk, unproven),
+        }
+    }
+}
+
+/// Only a person decides: what disputes a test is not to decide about it.
+fn resolve(desk: &Desk, resolution: Resolution) -> Result<Code> {
+    let project = desk.project()?;
+    let status = session::status(&project)?;
+    if !is_person() {
+        return Err(Failure::usage("a person decides about a disputed test, at a terminal")
+            .next("redgreen session status")
+            .into());
+    }
+    if let Some(dispute) = &status.dispute {
+        let test = dispute.test.as_deref().unwrap_or("a test");
+        desk.printer.talk(&format!("{} is disputed: {}\n", view::name(test), view::name(&dispute.why)));
+        let question = match resolution {
+            Resolution::Keep => "does the test stand?",
+            Resolution::Drop => "is the test wrong, and its RED taken back?",
+        };
+        if !desk.agrees(question)? {
+            return Ok(Code::No);
+        }
+    }
+    let undone = session::resolve(&project, resolution)?;
+    let head = match resolution {
+        Resolution::Keep => "the test stands",
+        Resolution::Drop => "the test is dropped: its RED is taken back, and it may be changed",
+    };
+    desk.printer.answer(&undone_words(head, &undone), &undone);
+    Ok(Code::Done)
+}
+
+fn is_person() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+fn end(desk: &Desk, unproven: bool) -> Result<Code> {
+    let project = desk.project()?;
+    confirm_end(desk, &project, unproven)?;
+    let ended = session::end(&project)?;
+    desk.printer.answer(&ended_words(&ended), &ended);
+    Ok(Code::Done)
+}
+
+/// Work that nothing proves is not left by accident.
+fn confirm_end(desk: &Desk, project: &Project, unproven: bool) -> Result<()> {
+    // One that cannot be read is ended without a question.
+    let Ok(status) = session::status(project) else { return Ok(()) };
+    if unproven || status.standing == "proven" {
+        return Ok(());
+    }
+    let what = format!("the work of this session is {}", status.standing);
+    if is_person() && desk.agrees(&format!("{what}; end it?"))? {
+        return Ok(());
+    }
+    let failure = Failure::usage(format!("{what}, so it was not ended"));
+    let failure = status.changed.iter().take(FILES_MAX).fold(failure, |failure, path| failure.evidence(path.clone()));
+    Err(failure.next("redgreen session check, or: redgreen session end --unproven").into())
+}
+
+/// So much of a disputed test is shown.
+const TEXT_LINES_MAX: usize = 60;
+/// So many files are named.
+const FILES_MAX: usize = 8;
+
+fn told(desk: &Desk, head: &str, status: &Status) {
+    desk.printer.answer(&with_rows(head, status), status);
+}
+
+fn with_rows(head: &str, status: &Status) -> String {
+    let mut changed: Vec<String> =
+        status.changed.iter().take(FILES_MAX).map(|path| view::name(path).into_owned()).collect();
+    if status.changed.len() > FILES_MAX {
+        changed.push(format!("and {} more", status.changed.len() - FILES_MAX));
+    }
+    let objections: Vec<String> = status.objections.iter().map(reason_line).collect();
+    let dispute = status.dispute.as_ref().map_or_else(String::new, |dispute| match &dispute.test {
+        Some(test) => format!("{test}: {}", dispute.why),
+        None => dispute.why.clone(),
+    });
+    let last = status
+        .last
+        .as_ref()
+        .map_or_else(String::new, |last| format!("{} {}: {}", last.phase, word(last.decision), last.codes.join(", ")));
+    let rows = [
+        ("brief", status.brief.clone()),
+        ("changed", changed.join("\n")),
+        ("wrong", objections.join("\n")),
+        ("dispute", dispute),
+        ("last", last),
+    ];
+    let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    format!("{head}\n{}", view::block(&rows, &status.next))
+}
+
+fn checked_words(checked: &Checked, explain: bool) -> String {
+    let Some(judgement) = &checked.judgement else {
+        let head = match checked.session.dispute {
+            Some(_) => "a test is disputed, so nothing is judged",
+            None => "nothing changed since the last accepted verdict",
+        };
+        return with_rows(head, &checked.session);
+    };
+    let reasons: Vec<String> = judgement.reasons.iter().map(|told| reason_line(&told.reason)).collect();
+    let counts = format!("{}: {} passed, {} failed", judgement.ran, judgement.counts.passed, judgement.counts.failed);
+    let tried = if explain { view::experiments(&judgement.experiments) } else { String::new() };
+    let commit = checked.commit.as_ref().map_or_else(String::new, ToString::to_string);
+    let rows = [
+        ("why", reasons.join("\n")),
+        ("ran", counts),
+        ("note", judgement.notes.join("\n")),
+        ("tried", tried),
+        ("commit", commit),
+    ];
+    let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let next = match judgement.verdict {
+        Decision::Accepted => checked.session.next.clone(),
+        Decision::Refused | Decision::Undecided => {
+            let legal = judgement.reasons.first().map_or("", |told| told.next);
+            format!("{legal}; if a test is wrong: redgreen session dispute \"<why>\"")
+        }
+    };
+    format!("{} {}\n{}", judgement.phase, word(judgement.verdict), view::block(&rows, &next))
+}
+
+fn undone_words(head: &str, undone: &Undone) -> String {
+    let files = match &undone.files {
+        Some(command) => format!("they stay as they are; to put them back: {command}"),
+        None => String::new(),
+    };
+    format!("{head}\n{}", view::block(&[("files", &files)], &undone.session.next))
+}
+
+fn ended_words(ended: &Ended) -> String {
+    let phases: Vec<String> = ended.steps.iter().map(|step| step.phase.to_string()).collect();
+    let rows = [
+        ("accepted", if phases.is_empty() { "nothing".to_owned() } else { phases.join(", ") }),
+        ("unproven", if ended.standing == "proven" { String::new() } else { ended.changed.join("\n") }),
+        ("kept", ended.salvage.as_ref().map_or_else(String::new, |name| format!("redgreen salvage show {name}"))),
+    ];
+    let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let id = ended.id.as_ref().map_or_else(|| "the session".to_owned(), |id| format!("session {id}"));
+    format!("{id} is over; its work is {}\n{}", ended.standing, view::block(&rows, "git status"))
+}

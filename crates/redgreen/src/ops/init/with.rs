@@ -1,0 +1,168 @@
+//! `redgreen init --with`: settings of coding agents, and hooks of git, that have them ask redgreen. First it is worked out
+//! what each file would hold, so that it can be shown; then it is written.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use redgreen_core::hook::Host;
+use redgreen_core::install::{self, added, removed};
+use serde::Serialize;
+
+use super::EXECUTABLE;
+use crate::engine::Project;
+use crate::failure::Failure;
+use crate::foreign;
+
+/// The largest file of settings that is changed.
+const BYTES_MAX: u64 = 4 << 20;
+/// What a hook of git is called that was there before.
+const CHAINED: &str = "before-redgreen";
+
+/// Who is to ask redgreen.
+#[derive(Clone, Copy, Debug)]
+pub enum With {
+    Agent(Host),
+    Git,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    In,
+    Out,
+}
+
+/// A file and what becomes of it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Edit {
+    /// From the root of the checkout, or the full path of one of git's hooks.
+    pub path: String,
+    #[serde(skip)]
+    pub old: Option<String>,
+    #[serde(skip)]
+    pub new: Option<String>,
+    pub diff: String,
+    /// Where the file that was there is kept meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chained: Option<PathBuf>,
+}
+
+/// What would change; files that stay as they are left out.
+pub fn plan(project: &Project, with: With, way: Way) -> Result<Vec<Edit>> {
+    let edits = match with {
+        With::Agent(host) => settings(&project.git.root, host, way)?,
+        With::Git => hooks(project, way)?,
+    };
+    Ok(edits.into_iter().filter(|edit| edit.old != edit.new).collect())
+}
+
+fn settings(root: &Path, host: Host, way: Way) -> Result<Vec<Edit>> {
+    let mut edits = Vec::new();
+    for part in install::parts(host) {
+        let old = read(&root.join(part.path))?;
+        let new = match (way, &old) {
+            (Way::In, old) => added(&part, old.as_deref()).map(Some),
+            (Way::Out, Some(old)) => removed(&part, old),
+            (Way::Out, None) => Ok(None),
+        };
+        let new =
+            new.map_err(|why| Failure::usage(why).next(format!("redgreen init --with {} --print", host.as_str())))?;
+        edits.push(edit(part.path.to_owned(), old, new, None));
+    }
+    Ok(edits)
+}
+
+fn edit(path: String, old: Option<String>, new: Option<String>, chained: Option<PathBuf>) -> Edit {
+    let diff = install::difference(&path, old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
+    Edit { path, old, new, diff, chained }
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    let act = || format!("read {}", path.display());
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(act),
+        Ok(_) => {}
+    }
+    let bytes = foreign::read(path, BYTES_MAX).with_context(act)?;
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let unreadable = || Failure::usage(format!("{} is no plain file of text that could be changed", path.display()));
+    Ok(Some(text.ok_or_else(unreadable)?))
+}
+
+/// Git's hooks: what is staged, in milliseconds; what is pushed, by its tests.
+const HOOKS: &[(&str, &str)] = &[
+    ("pre-commit", concat!(include_str!("../git-hook.sh"), include_str!("../pre-commit.sh"))),
+    ("pre-push", concat!(include_str!("../git-hook.sh"), include_str!("../chained-pre-push.sh"))),
+];
+
+fn hooks(project: &Project, way: Way) -> Result<Vec<Edit>> {
+    let folder = project.git.hooks_folder()?;
+    let mut edits = Vec::new();
+    for (name, script) in HOOKS {
+        let path = folder.join(name);
+        let kept = folder.join(format!("{name}.{CHAINED}"));
+        let (old, before) = (read(&path)?, read(&kept)?);
+        let is_ours = old.as_deref().is_some_and(|text| text == *script);
+        let shown = path.display().to_string();
+        match way {
+            Way::In if !is_ours => {
+                let chained = old.is_some().then_some(kept);
+                edits.push(edit(shown, old, Some((*script).to_owned()), chained));
+            }
+            Way::Out if is_ours => {
+                let chained = before.is_some().then_some(kept);
+                edits.push(edit(shown, old, before, chained));
+            }
+            Way::In | Way::Out => {}
+        }
+    }
+    Ok(edits)
+}
+
+/// Does what was planned.
+pub fn write(project: &Project, way: Way, edits: &[Edit]) -> Result<()> {
+    let root = &project.git.root;
+    for edit in edits {
+        let path = root.join(&edit.path);
+        let act = || format!("write {}", path.display());
+        if Path::new(&edit.path).is_absolute() {
+            write_hook(way, &path, edit).with_context(act)?;
+            continue;
+        }
+        match &edit.new {
+            Some(text) => drop(foreign::write(root, &edit.path, text.as_bytes()).with_context(act)?),
+            None => {
+                fs::remove_file(&path).with_context(act)?;
+                // Folders that were made for it go with it; one that holds something stays.
+                for folder in path.ancestors().skip(1).take_while(|folder| *folder != root.as_path()) {
+                    if fs::remove_dir(folder).is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_hook(way: Way, path: &Path, edit: &Edit) -> std::io::Result<()> {
+    match (way, &edit.chained, &edit.new) {
+        (Way::In, chained, Some(text)) => {
+            if let Some(kept) = chained {
+                fs::rename(path, kept)?;
+            }
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            fs::write(path, text)?;
+            fs::set_permissions(path, fs::Permissions::from_mode(EXECUTABLE))
+        }
+        (Way::Out, Some(kept), _) => fs::rename(kept, path),
+        (Way::Out, None, _) => fs::remove_file(path),
+        (Way::In, _, None) => Ok(()),
+    }
+}

@@ -1,0 +1,250 @@
+//! `redgreen mcp`: the session of a checkout as tools, resources and prompts of the Model Context Protocol. No tool takes a
+//! phase: only an accepted verdict moves the session.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use redgreen_core::phase::Phase;
+use redgreen_core::session::Stage;
+use redgreen_serve::{Cancelled, Row, Said, Service, ToolRow};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::session::{self, Ask, Status, VERDICT};
+use super::{open, trust, with_packages};
+use crate::config::Environment;
+use crate::engine::Project;
+use crate::failure::Failure;
+use crate::ops::session::store::Store;
+use crate::process::Stop;
+
+/// How often we look whether the caller has lost interest.
+const LOOK: Duration = Duration::from_millis(100);
+const BRIEF: &str = "redgreen://session/brief";
+const TEST_LIST: &str = "redgreen://session/test-list";
+const REPORT: &str = "redgreen://session/report";
+
+const RESOURCES: &[Row] = &[
+    Row { name: BRIEF, description: "What is to be built" },
+    Row { name: TEST_LIST, description: "test-list.md of the checkout: the tests to write, with boxes" },
+    Row { name: REPORT, description: "The last verdict, whole, as JSON" },
+];
+const PROMPTS: &[Row] = &[
+    Row { name: "red", description: "Write one failing test" },
+    Row { name: "green", description: "Make the failing test pass" },
+    Row { name: "refactor", description: "Improve the code without changing what it does" },
+];
+const WAY_OUT: &str = "If a test contradicts the brief or cannot be met, do not work around it: call dispute_test, and a \
+                       human decides.";
+
+/// The session of one checkout, as a server has it.
+#[derive(Debug)]
+pub struct Server {
+    pub folder: PathBuf,
+    pub environment: Environment,
+    pub stop: Stop,
+}
+
+impl Server {
+    fn project(&self, stop: &Stop) -> Result<Project> {
+        open(&self.folder, self.environment.clone(), stop)
+    }
+
+    fn status(&self) -> Result<Status> {
+        session::status(&self.project(&self.stop)?)
+    }
+
+    /// Judges, and ends the tests when nobody waits for them any more.
+    fn check(&self, explain: bool, cancelled: &Cancelled) -> Result<Said> {
+        let stop = self.stop.part();
+        let project = self.project(&stop)?;
+        trust::check(&project.git.root, &project.environment)?;
+        let project = with_packages(project)?;
+        let checked = thread::scope(|scope| {
+            let (done, watched) = std::sync::mpsc::channel::<()>();
+            let stop = &stop;
+            scope.spawn(move || {
+                while watched.recv_timeout(LOOK) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                    if cancelled.is() {
+                        stop.request();
+                        return;
+                    }
+                }
+            });
+            let checked = session::check(&project, Ask { commit: None, explain });
+            drop(done);
+            checked
+        })?;
+        let verdict = checked.judgement.as_ref().map_or_else(
+            || "nothing changed since the last accepted verdict".to_owned(),
+            |judged| {
+                let decision = json!(judged.verdict).as_str().unwrap_or_default().to_owned();
+                let reasons: Vec<String> = judged
+                    .reasons
+                    .iter()
+                    .map(|told| format!("{} ({}): {}", told.reason.sentence, told.reason.code.as_str(), told.next))
+                    .collect();
+                format!("{} {decision}\n{}", judged.phase, reasons.join("\n"))
+            },
+        );
+        let text = format!("{verdict}\nNext: {}\n{WAY_OUT}", checked.session.next);
+        said(text, &checked)
+    }
+
+    fn perform(&self, tool: &str, arguments: &Value, cancelled: &Cancelled) -> Result<Said> {
+        let word = |name: &str| arguments.get(name).and_then(Value::as_str);
+        match tool {
+            "status" => {
+                let status = self.status()?;
+                said(told(&status), &status)
+            }
+            "check" => self.check(arguments.get("explain").and_then(Value::as_bool).unwrap_or(false), cancelled),
+            "explain" => {
+                let text = self.report()?;
+                Ok(Said { value: serde_json::from_str(&text).ok(), text, failed: false })
+            }
+            "dispute_test" => {
+                let status =
+                    session::dispute(&self.project(&self.stop)?, word("why").unwrap_or_default(), word("test"))?;
+                said("The dispute is kept for a human, who decides. Stop here.".to_owned(), &status)
+            }
+            "plan" => {
+                let list = self.test_list()?;
+                Ok(Said { text: list, value: None, failed: false })
+            }
+            _ => Err(Failure::usage(format!("there is no tool {tool:?}")).into()),
+        }
+    }
+
+    fn report(&self) -> Result<String> {
+        let project = self.project(&self.stop)?;
+        let store = Store::of(&project.git, &project.environment)?;
+        store.session()?;
+        let bytes = store.get(VERDICT).ok_or_else(|| Failure::usage("nothing was judged yet in this session"))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn test_list(&self) -> Result<String> {
+        let list = session::test_list(&self.project(&self.stop)?.git.root)?;
+        Ok(list.unwrap_or_else(|| "There is no test-list.md: write one with a `- [ ]` line for each test.".to_owned()))
+    }
+}
+
+fn said(text: String, value: &impl Serialize) -> Result<Said> {
+    Ok(Said { text, value: Some(serde_json::to_value(value)?), failed: false })
+}
+
+fn told(status: &Status) -> String {
+    let wrong: Vec<String> = status.objections.iter().map(|reason| format!("wrong: {}", reason.sentence)).collect();
+    format!(
+        "Session {}, cycle {}, {}.\nBrief: {}\nChanged: {}\n{}\nNext: {}",
+        status.id,
+        status.cycle,
+        status.standing,
+        status.brief,
+        status.changed.join(", "),
+        wrong.join("\n"),
+        status.next
+    )
+}
+
+impl Service for Server {
+    fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn instructions(&self) -> String {
+        format!(
+            "redgreen referees test-driven development in this checkout. Call status first. Write one failing test, call \
+             check; make it pass without touching tests, call check; improve the code, call check. The tests decide, and \
+             what you say does not. {WAY_OUT}"
+        )
+    }
+
+    fn tools(&self) -> Vec<ToolRow> {
+        let nothing = json!({ "type": "object", "additionalProperties": false });
+        let explain = json!({ "type": "object", "additionalProperties": false, "properties": {
+            "explain": { "type": "boolean", "description": "Tell every experiment, and how to see it again" } } });
+        let dispute = json!({ "type": "object", "additionalProperties": false, "required": ["why"], "properties": {
+            "why": { "type": "string", "description": "What is wrong with the test" },
+            "test": { "type": "string", "description": "The test, as the runner names it" } } });
+        let row = |name, description, input: &Value, reads| ToolRow { name, description, input: input.clone(), reads };
+        vec![
+            row("status", "Where the session stands and what comes next", &nothing, true),
+            row(
+                "check",
+                "Judge the files of the checkout as they are by running the tests; an accepted verdict moves the session",
+                &explain,
+                false,
+            ),
+            row("explain", "The last verdict with every experiment that led to it", &nothing, true),
+            row(
+                "dispute_test",
+                "Say that a test is wrong or cannot be met; a human decides. The honest way out",
+                &dispute,
+                false,
+            ),
+            row("plan", "The test list with its boxes", &nothing, true),
+        ]
+    }
+
+    fn resources(&self) -> &'static [Row] {
+        RESOURCES
+    }
+
+    fn prompts(&self) -> &'static [Row] {
+        PROMPTS
+    }
+
+    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancelled) -> Said {
+        self.perform(tool, &arguments, cancelled).unwrap_or_else(|error| Said {
+            text: words(&error),
+            value: None,
+            failed: true,
+        })
+    }
+
+    fn resource(&self, address: &str) -> Result<String, String> {
+        let text = match address {
+            BRIEF => self.status().map(|status| status.brief),
+            TEST_LIST => self.test_list(),
+            REPORT => self.report(),
+            _ => return Err(format!("there is no resource {address:?}")),
+        };
+        text.map_err(|error| words(&error))
+    }
+
+    fn prompt(&self, name: &str) -> Result<String, String> {
+        let phase =
+            PROMPTS.iter().find(|row| row.name == name).ok_or_else(|| format!("there is no prompt {name:?}"))?;
+        let status = self.status().map_err(|error| words(&error))?;
+        let targets = match &status.stage {
+            Stage::Green { targets } => targets.join(", "),
+            Stage::Open => String::new(),
+        };
+        let task = match phase.name {
+            "red" => "Write one failing test for the next part of the brief. Change tests only; a stub that lets it \
+                      compile is fine. It has to fail because the feature is missing."
+                .to_owned(),
+            "green" => format!(
+                "Make these tests pass with the simplest honest code: {targets}. Leave tests and the \
+                                test runner's configuration alone."
+            ),
+            _ => "Improve names and structure of the code and the tests. Nothing they do changes.".to_owned(),
+        };
+        let now = if status.phase == Phase::Green { "GREEN" } else { "RED or REFACTOR" };
+        Ok(format!("Brief: {}\nThe session is in {now}.\n{task}\nThen call check. {WAY_OUT}", status.brief))
+    }
+}
+
+fn words(error: &anyhow::Error) -> String {
+    match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+        Some(failure) => {
+            let next = failure.next.as_ref().map_or_else(String::new, |next| format!("\nnext: {next}"));
+            format!("{}\n{}{next}", failure.what, failure.evidence.join("\n"))
+        }
+        None => format!("{error:#}"),
+    }
+}

@@ -1,0 +1,501 @@
+//! `redgreen session`: test-driven development on the user's own checkout, where somebody else edits. The judge is the one
+//! of `redgreen judge`; the user's index, stash and branches are read only, unless a commit is asked for.
+
+pub mod store;
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::Result;
+use redgreen_core::change::{Change, ChangedPath, Class};
+use redgreen_core::names::{Oid, RunId};
+use redgreen_core::note::{Plain, PlainTest};
+use redgreen_core::phase::{JudgedPhase, Phase};
+use redgreen_core::session::rules::{self, FileChange, New};
+use redgreen_core::session::{Dispute, Ruled, Session, Stage, Standing, Step, Touched, claim, cut, otherwise};
+use redgreen_core::syntax::SOURCE_BYTES_MAX;
+use redgreen_core::text::shell_word;
+use redgreen_core::verdict::{Code as Why, Decision, Reason};
+use redgreen_core::{handoff, test_list};
+use serde::{Deserialize, Serialize};
+
+use super::judge::{self, Judgement};
+use crate::engine::{Project, now};
+use crate::failure::{Code, Failure};
+use crate::git::Git;
+use crate::journal;
+use crate::{runner, trial};
+use store::{Found, Held, Store};
+
+/// The last verdict, whole, beside the record.
+pub const VERDICT: &str = "verdict.json";
+
+/// Where a session stands: the published JSON, version 1.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub version: u32,
+    pub id: RunId,
+    pub brief: String,
+    pub cycle: u32,
+    /// What the next step most likely is.
+    pub phase: Phase,
+    pub stage: Stage,
+    pub standing: String,
+    /// Files that differ from the tree accepted last.
+    pub changed: Vec<String>,
+    /// What is wrong with them already, whatever the tests show.
+    pub objections: Vec<Reason>,
+    pub accepted: Oid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<Ruled>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dispute: Option<Dispute>,
+    pub next: String,
+}
+
+/// The answer to a check: the verdict as `redgreen judge` gives it, and where the session stands now.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checked {
+    /// That of the verdict, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// Absent where nothing changed since the last accepted verdict, or a human has to decide first.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
+    /// The commit that was made of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Oid>,
+    pub session: Status,
+}
+
+impl Checked {
+    pub fn code(&self) -> Code {
+        match (&self.session.dispute, &self.judgement) {
+            (Some(_), _) => Code::Human,
+            (None, Some(judgement)) => judgement.code(),
+            (None, None) => Code::Done,
+        }
+    }
+}
+
+/// What is asked of a check.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ask<'a> {
+    /// Commit what is accepted, with this subject or one of our own.
+    pub commit: Option<&'a str>,
+    pub explain: bool,
+}
+
+/// What became of an undo.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Undone {
+    pub version: u32,
+    pub phase: JudgedPhase,
+    /// What to type to put the files back, where they differ.
+    pub files: Option<String>,
+    pub session: Status,
+}
+
+/// What a session leaves.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ended {
+    pub version: u32,
+    pub id: Option<RunId>,
+    pub standing: String,
+    pub steps: Vec<Step>,
+    pub changed: Vec<String>,
+    /// Where the tree accepted last is kept, if the checkout holds another one.
+    pub salvage: Option<String>,
+}
+
+/// What a human decides about a dispute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// The test stands.
+    Keep,
+    /// The test is wrong: the session goes back to before its RED, and the test may be changed.
+    Drop,
+}
+
+pub fn start(project: &Project, brief: &str) -> Result<Status> {
+    let store = Store::of(&project.git, &project.environment)?;
+    let held = store.hold()?;
+    match store.read()? {
+        Found::Nothing => {}
+        Found::Session(session) => {
+            return Err(Failure::usage(format!("session {} is open in this checkout already", session.id))
+                .evidence(session.brief.lines().next().unwrap_or_default())
+                .next("redgreen session status")
+                .into());
+        }
+        Found::RecordGone => return Err(store::record_gone().into()),
+    }
+    let git = &project.git;
+    let head = git.mark("HEAD")?;
+    let frameworks: Vec<String> =
+        runner::suite(&git.root, &project.file.test)?.frameworks().map(|framework| framework.name.to_owned()).collect();
+    let tree = store.tree(git, &head.tree)?;
+    let at = now();
+    let mut session = Session::begin(journal::new_id(at)?, brief, tree, frameworks);
+    store.write(&held, &mut session)?;
+    store.keep(git, &session.accepted, &format!("session {} begins", session.id), at)?;
+    status_of(project, &store, &session)
+}
+
+pub fn status(project: &Project) -> Result<Status> {
+    let store = Store::of(&project.git, &project.environment)?;
+    status_of(project, &store, &store.session()?)
+}
+
+/// The session of the checkout, for who changes it. Where there is none, nothing is written.
+fn opened(project: &Project) -> Result<(Store, Held, Session)> {
+    let store = Store::of(&project.git, &project.environment)?;
+    store.session()?;
+    let held = store.hold()?;
+    let session = store.session()?;
+    Ok((store, held, session))
+}
+
+fn status_of(project: &Project, store: &Store, session: &Session) -> Result<Status> {
+    let tree = store.tree(&project.git, &session.accepted)?;
+    let changed = project.git.diff(&session.accepted, &tree)?.into_iter().map(|changed| changed.path).collect();
+    let objections = objections(&project.git, session, &tree)?;
+    Ok(Status {
+        version: 1,
+        id: session.id.clone(),
+        brief: session.brief.clone(),
+        cycle: session.cycle,
+        phase: session.phase(),
+        stage: session.stage.clone(),
+        standing: standing_words(session.standing(&tree)).to_owned(),
+        changed,
+        objections,
+        accepted: session.accepted.clone(),
+        last: session.last.clone(),
+        dispute: session.dispute.clone(),
+        next: session.next_step(),
+    })
+}
+
+fn standing_words(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Proven => "proven",
+        Standing::Owed => "owed",
+        Standing::Unproven => "unproven",
+        Standing::Disputed => "disputed",
+    }
+}
+
+/// What the judge holds against the changed files as a fact.
+pub fn objections(git: &Git, session: &Session, tree: &Oid) -> Result<Vec<Reason>> {
+    let changed = git.diff(&session.accepted, tree)?;
+    let frameworks = rules::frameworks(&session.frameworks);
+    let looked_at: Vec<&str> = changed.iter().map(|changed| changed.path.as_str()).collect();
+    let texts = both_texts(git, &session.accepted, tree, &looked_at)?;
+    let files = if looked_at.iter().any(|path| rules::needs_paths(path)) {
+        git.tree_files(&session.accepted)?.iter().filter_map(|file| Some(file.path.to_str()?.to_owned())).collect()
+    } else {
+        Vec::new()
+    };
+    let known: Vec<&str> = files.iter().map(String::as_str).collect();
+    let mut all = Vec::new();
+    for (changed, (old, new)) in changed.iter().zip(&texts) {
+        let is_there = changed.new_mode != 0;
+        let new = match new {
+            Some(text) => New::Text(text),
+            None if is_there => New::Unknown,
+            None => New::Gone,
+        };
+        let old = match old {
+            Some(text) => Some(text.as_str()),
+            None => (changed.old_mode != 0).then_some(""),
+        };
+        all.extend(rules::objections(
+            &session.stage,
+            FileChange { path: &changed.path, old, new },
+            &frameworks,
+            &known,
+        ));
+    }
+    Ok(all)
+}
+
+type Texts = (Option<String>, Option<String>);
+
+/// Files in two trees, where they are text of a size that is read.
+fn both_texts(git: &Git, old: &str, new: &str, paths: &[&str]) -> Result<Vec<Texts>> {
+    let asked: Vec<(&str, &str)> = paths.iter().flat_map(|path| [(old, *path), (new, *path)]).collect();
+    let mut texts = git.read_texts(&asked)?.into_iter().map(|text| text.filter(|text| text.len() <= SOURCE_BYTES_MAX));
+    Ok(paths.iter().map(|_| (texts.next().flatten(), texts.next().flatten())).collect())
+}
+
+/// What the candidate touches, as RED sees it.
+fn touched(project: &Project, old: &Oid, new: &Oid) -> Result<Touched> {
+    let git = &project.git;
+    let suite = runner::suite(&git.root, &project.file.test)?;
+    let frameworks: Vec<_> = suite.frameworks().collect();
+    let Change { paths } = trial::change(git, Phase::Red, old, new, &frameworks)?;
+    let is_read = |changed: &&ChangedPath| matches!(changed.class, Class::Test | Class::Mixed);
+    let read: Vec<&str> = paths.iter().filter(is_read).map(|changed| changed.path.as_str()).collect();
+    let mut texts = both_texts(git, old, new, &read)?.into_iter();
+    let mut all = Touched::default();
+    for changed in &paths {
+        let (before, after) = if is_read(&changed) { texts.next().unwrap_or_default() } else { (None, None) };
+        all = all.and(rules::touched(changed, before.as_deref(), after.as_deref()));
+    }
+    Ok(all)
+}
+
+/// Judges the files of the checkout as they are.
+pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
+    let (store, held, mut session) = opened(project)?;
+    let git = &project.git;
+    let tree = store.tree(git, &session.accepted)?;
+    if session.dispute.is_some() {
+        return Ok(Checked {
+            version: Some(1),
+            judgement: None,
+            commit: None,
+            session: status_of(project, &store, &session)?,
+        });
+    }
+    let mut judgement = None;
+    if tree != session.accepted {
+        let judged = judge_tree(project, &session, &tree, ask.explain)?;
+        let codes: Vec<String> = judged.reasons.iter().map(|told| told.reason.code.as_str().to_owned()).collect();
+        let at = now();
+        if judged.verdict == Decision::Accepted {
+            store.keep(git, &tree, &format!("{} accepted", judged.phase), at)?;
+        }
+        let ruled = Ruled { phase: judged.phase, decision: judged.verdict, codes, tree: tree.clone() };
+        session.apply(ruled, &judged.targets, at);
+        store.write(&held, &mut session)?;
+        store.put(VERDICT, &serde_json::to_vec(&judged)?)?;
+        judgement = Some(judged);
+    }
+    let is_accepted = judgement.as_ref().is_none_or(|judged| judged.verdict == Decision::Accepted);
+    let commit = match ask.commit {
+        Some(subject) if is_accepted => commit(project, &store, &held, &mut session, subject)?,
+        Some(_) | None => None,
+    };
+    let version = judgement.is_none().then_some(1);
+    Ok(Checked { version, judgement, commit, session: status_of(project, &store, &session)? })
+}
+
+/// The verdict on a tree, as what it turns out to be.
+fn judge_tree(project: &Project, session: &Session, tree: &Oid, explain: bool) -> Result<Judgement> {
+    let touched = touched(project, &session.accepted, tree)?;
+    let earlier = session.steps.last().map(|step| step.before.clone());
+    let try_as = |phase: JudgedPhase| {
+        let step = judge::Step {
+            phase,
+            base: &session.accepted,
+            head: tree,
+            earlier: earlier.as_ref(),
+            brief: session.brief.trim(),
+            examples: &[],
+            test_command: None,
+            timeout: None,
+            explain,
+        };
+        judge::try_step(project, &step)
+    };
+    let first = try_as(claim(&session.stage, touched))?;
+    if first.verdict != Decision::Refused {
+        return Ok(first);
+    }
+    let codes: Vec<Why> = first.reasons.iter().map(|told| told.reason.code).collect();
+    let Some(other) = otherwise(first.phase, touched, &codes) else { return Ok(first) };
+    let second = try_as(other)?;
+    // Who wrote a new test wants to hear of that one, unless all is well.
+    let is_about_new_tests = touched.adds_tests && first.phase == JudgedPhase::Red;
+    Ok(if second.verdict != Decision::Accepted && is_about_new_tests { first } else { second })
+}
+
+/// Commits what was accepted since the last commit, with its handoff note.
+fn commit(project: &Project, store: &Store, held: &Held, session: &mut Session, subject: &str) -> Result<Option<Oid>> {
+    let git = &project.git;
+    let paths: Vec<String> =
+        git.diff(&session.committed, &session.accepted)?.into_iter().map(|changed| changed.path).collect();
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let phase = session.steps.last().map_or(JudgedPhase::Refactor, |step| step.phase);
+    let prefix = match phase {
+        JudgedPhase::Red => "test",
+        JudgedPhase::Green => "feat",
+        JudgedPhase::Refactor => "refactor",
+    };
+    let words = if subject.is_empty() { default_subject(session, phase) } else { subject.to_owned() };
+    if let Err(words) = git.commit_paths(&paths, &format!("{prefix}: {words}"), &project.stop)? {
+        return Err(Failure::environment("git did not commit what was accepted; the verdict stands")
+            .evidence(words)
+            .next("git status, then: redgreen session check --commit")
+            .into());
+    }
+    session.committed = session.accepted.clone();
+    store.write(held, session)?;
+    let id = git.mark("HEAD")?.commit;
+    git.notes().write(&id, &note(session, phase)?)?;
+    Ok(Some(id))
+}
+
+fn default_subject(session: &Session, phase: JudgedPhase) -> String {
+    let brief = session.brief.lines().next().unwrap_or_default().trim();
+    let first = match &session.stage {
+        Stage::Green { targets } => targets.first().cloned(),
+        Stage::Open => None,
+    };
+    match (phase, brief, first) {
+        (_, "", Some(target)) => target,
+        (JudgedPhase::Refactor, "", None) => "no change of behaviour".to_owned(),
+        (_, "", None) => format!("cycle {}", session.cycle),
+        (_, brief, _) => brief.to_owned(),
+    }
+}
+
+/// The handoff in its plain form: a session has no run.
+fn note(session: &Session, phase: JudgedPhase) -> Result<String> {
+    let targets = match &session.stage {
+        Stage::Green { targets } => targets.clone(),
+        Stage::Open => Vec::new(),
+    };
+    let named = targets.first().map(|id| PlainTest { description: id.clone(), test_file: None, impl_file: None });
+    let failing = phase == JudgedPhase::Red;
+    let plain = Plain {
+        phase: phase.into(),
+        next_phase: Some(if failing { Phase::Green } else { Phase::Red }),
+        cycle_number: session.steps.last().map_or(session.cycle, |step| step.cycle),
+        current_test: named,
+        completed_tests: Vec::new(),
+        pending_tests: targets,
+        test_result: Some(if failing { handoff::TestResult::Fail } else { handoff::TestResult::Pass }),
+        error: None,
+        error_details: None,
+        retry_count: 0,
+    };
+    Ok(serde_json::to_string_pretty(&plain)? + "\n")
+}
+
+/// Whether a stop is blocked once more after a refusal; if not, the agent is let go and its work is unproven.
+pub fn block_stop(project: &Project) -> Result<bool> {
+    let (store, held, mut session) = opened(project)?;
+    let Some(tree) = session.last.as_ref().map(|ruled| ruled.tree.clone()) else { return Ok(false) };
+    let blocks = session.blocks_stop(&tree);
+    store.write(&held, &mut session)?;
+    Ok(blocks)
+}
+
+/// Takes the last accepted step back. The files stay as they are.
+pub fn undo(project: &Project) -> Result<Undone> {
+    let (store, held, mut session) = opened(project)?;
+    let Some(step) = session.undo() else {
+        return Err(Failure::usage("no step was accepted yet").next("redgreen session status").into());
+    };
+    store.write(&held, &mut session)?;
+    back_at(project, &store, &session, &step)
+}
+
+/// Where a session stands that went back before a step, and how the files get there.
+fn back_at(project: &Project, store: &Store, session: &Session, step: &Step) -> Result<Undone> {
+    let status = status_of(project, store, session)?;
+    let words: Vec<String> = status.changed.iter().map(|path| shell_word(path).into_owned()).collect();
+    let files =
+        (!words.is_empty()).then(|| format!("git restore --source={} -- {}", session.accepted, words.join(" ")));
+    Ok(Undone { version: 1, phase: step.phase, files, session: status })
+}
+
+/// Says that a test is wrong or cannot be met: nothing is judged any more until a human has decided.
+pub fn dispute(project: &Project, why: &str, test: Option<&str>) -> Result<Status> {
+    let (store, held, mut session) = opened(project)?;
+    if why.trim().is_empty() {
+        return Err(Failure::usage("a dispute has to say what is wrong with the test")
+            .next("redgreen session dispute \"<why>\" --test <id>")
+            .into());
+    }
+    session.dispute = Some(Dispute { why: cut(why), test: test.map(cut), at: now() });
+    store.write(&held, &mut session)?;
+    status_of(project, &store, &session)
+}
+
+pub fn resolve(project: &Project, resolution: Resolution) -> Result<Undone> {
+    let (store, held, mut session) = opened(project)?;
+    if session.dispute.is_none() {
+        return Err(Failure::usage("no test is disputed").next("redgreen session status").into());
+    }
+    let step = match resolution {
+        Resolution::Keep => {
+            session.dispute = None;
+            session.steps.last().cloned()
+        }
+        Resolution::Drop => session.drop_red(),
+    };
+    let Some(step) = step else {
+        return Err(Failure::usage("no RED was accepted in this session, so there is no test to drop")
+            .next("change the test, then: redgreen session resolve keep")
+            .into());
+    };
+    store.write(&held, &mut session)?;
+    back_at(project, &store, &session, &step)
+}
+
+/// Ends the session. The files stay as they are; an accepted tree that they do not hold any more is kept as salvage.
+pub fn end(project: &Project) -> Result<Ended> {
+    let git = &project.git;
+    let store = Store::of(git, &project.environment)?;
+    // One that cannot be read is ended as well: it is what its user is told to do.
+    let found = store.read().unwrap_or(Found::RecordGone);
+    if matches!(found, Found::Nothing) {
+        return Err(Failure::usage("no session is open in this checkout").next("redgreen session start").into());
+    }
+    let _held = store.hold()?;
+    let mut ended = Ended {
+        version: 1,
+        id: None,
+        standing: "unproven".to_owned(),
+        steps: Vec::new(),
+        changed: Vec::new(),
+        salvage: None,
+    };
+    match found {
+        Found::Nothing | Found::RecordGone => {}
+        Found::Session(session) => {
+            let tree = store.tree(git, &session.accepted)?;
+            ended.standing = standing_words(session.standing(&tree)).to_owned();
+            ended.changed = git.diff(&session.accepted, &tree)?.into_iter().map(|changed| changed.path).collect();
+            let head = git.mark("HEAD")?;
+            if tree != session.accepted && head.tree != session.accepted {
+                let name = git.salvage(&session.id, "session-accepted", &session.accepted, &head.commit)?;
+                ended.salvage = Some(name.to_string());
+            }
+            (ended.id, ended.steps) = (Some(session.id), session.steps);
+        }
+    }
+    store.remove(git)?;
+    Ok(ended)
+}
+
+/// Both texts of a dispute: what the brief says, and the test.
+pub fn disputed_texts(project: &Project, status: &Status) -> Result<Vec<(String, String)>> {
+    let mut texts = vec![("brief".to_owned(), status.brief.clone())];
+    let Some(dispute) = &status.dispute else { return Ok(texts) };
+    let Some(test) = &dispute.test else { return Ok(texts) };
+    let file = test.split("::").next().unwrap_or(test);
+    if let Some(bytes) = project.git.read_file(&status.accepted, file)? {
+        texts.push((file.to_owned(), String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    Ok(texts)
+}
+
+/// The test list of the checkout, if there is one.
+pub fn test_list(root: &Path) -> Result<Option<String>> {
+    match std::fs::read_to_string(root.join(test_list::FILE)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::environment(format!("read {}: {error}", test_list::FILE)).into()),
+    }
+}

@@ -1,0 +1,170 @@
+//! Where the session of a checkout is kept: in the user's own folder of what programs remember. What an agent does inside the
+//! repository does not reach it there, and a repository that came from somebody else brings no session along. A ref of the
+//! checkout's own keeps the accepted trees, and tells that a session was there when its record is gone.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use redgreen_core::names::Oid;
+use redgreen_core::session::{BYTES_MAX, Session};
+use sha2::{Digest, Sha256};
+
+use crate::config::Environment;
+use crate::failure::Failure;
+use crate::git::{Git, RefEdit, Swap};
+use crate::runner::Suite;
+use crate::{foreign, private};
+
+const FOLDER: &str = "sessions";
+const RECORD: &str = "session.json";
+const LOCK: &str = "lock";
+/// Keeps the accepted trees; git has one of this name for each checkout.
+pub const REF: &str = "refs/worktree/redgreen/session";
+
+/// Where the session of a checkout is kept, whether there is one or not.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+    /// Git's folder of this checkout.
+    own_dir: PathBuf,
+}
+
+/// What is found of a session.
+#[derive(Clone, Debug)]
+pub enum Found {
+    Nothing,
+    Session(Box<Session>),
+    /// There is a ref and no record: somebody removed it.
+    RecordGone,
+}
+
+/// While it lives, nobody else changes the session.
+#[derive(Debug)]
+pub struct Held(#[expect(dead_code, reason = "the lock goes with the file")] File);
+
+impl Store {
+    pub fn of(git: &Git, environment: &Environment) -> Result<Self> {
+        Self::at(&git.own_dir()?, environment)
+    }
+
+    /// By git's folder of the checkout.
+    pub fn at(own_dir: &Path, environment: &Environment) -> Result<Self> {
+        let Some(state) = environment.state.as_ref() else {
+            return Err(Failure::environment("there is no home folder to keep the session in")
+                .next("export HOME")
+                .into());
+        };
+        let mut hash = Sha256::new();
+        hash.update(own_dir.as_os_str().as_encoded_bytes());
+        let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { folder: state.join(FOLDER).join(name), own_dir: own_dir.to_owned() })
+    }
+
+    pub fn read(&self) -> Result<Found> {
+        let path = self.folder.join(RECORD);
+        match foreign::read(&path, BYTES_MAX).with_context(|| format!("read {}", path.display()))? {
+            Some(bytes) => match Session::parse(&bytes) {
+                Ok(session) => Ok(Found::Session(Box::new(session))),
+                Err(unreadable) => Err(Failure::environment("the record of the session cannot be read")
+                    .evidence(format!("{}: {unreadable}", path.display()))
+                    .next("redgreen session end")
+                    .into()),
+            },
+            None if self.own_dir.join(REF).is_file() => Ok(Found::RecordGone),
+            None => Ok(Found::Nothing),
+        }
+    }
+
+    /// The session that has to be there.
+    pub fn session(&self) -> Result<Session> {
+        match self.read()? {
+            Found::Session(session) => Ok(*session),
+            Found::Nothing => Err(Failure::usage("no session is open in this checkout")
+                .next("redgreen session start \"<brief>\"")
+                .into()),
+            Found::RecordGone => Err(record_gone().into()),
+        }
+    }
+
+    /// Waits for nobody: a check takes as long as the tests do.
+    pub fn hold(&self) -> Result<Held> {
+        let act = || format!("lock {}", self.folder.display());
+        private::create_dir_all(&self.folder).with_context(act)?;
+        let file = File::options().create(true).append(true).open(self.folder.join(LOCK)).with_context(act)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Held(file)),
+            Err(TryLockError::WouldBlock) => Err(Failure::environment("another redgreen is checking this session")
+                .next("wait for it, then: redgreen session status")
+                .into()),
+            Err(TryLockError::Error(error)) => Err(error).with_context(act),
+        }
+    }
+
+    /// Writes the record whole: whoever is killed leaves the old one or the new one.
+    pub fn write(&self, _held: &Held, session: &mut Session) -> Result<()> {
+        session.revision += 1;
+        let bytes = serde_json::to_vec_pretty(session).context("write the session as JSON")?;
+        self.put(RECORD, &bytes)
+    }
+
+    /// A file beside the record.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.folder.join(name);
+        let act = || format!("write {}", path.display());
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder).with_context(act)?;
+        file.write_all(bytes).with_context(act)?;
+        file.as_file().sync_data().with_context(act)?;
+        file.persist(&path).with_context(act)?;
+        Ok(())
+    }
+
+    pub fn get(&self, name: &str) -> Option<Vec<u8>> {
+        foreign::read(&self.folder.join(name), BYTES_MAX).ok()?
+    }
+
+    /// The files of the checkout as a tree. What is known of them is kept, so that a later look reads only what changed.
+    pub fn tree(&self, git: &Git, base: &Oid) -> Result<Oid> {
+        git.checkout_tree_by(&self.folder.join("files"), base, Suite::all_litter())
+    }
+
+    /// Keeps an accepted tree alive; done again, it changes nothing that matters.
+    pub fn keep(&self, git: &Git, tree: &Oid, subject: &str, at: i64) -> Result<()> {
+        let old = git.resolve(REF)?;
+        let head = if old.is_none() { git.resolve("HEAD^{commit}")? } else { None };
+        let parents: Vec<&str> = old.iter().chain(&head).map(Oid::as_str).collect();
+        let commit = git.commit_tree(tree, &parents, &format!("{subject}\n"), at / 1000)?;
+        let edit = match &old {
+            Some(old) => RefEdit::Update { name: REF, new: &commit, old },
+            None => RefEdit::Create { name: REF, new: &commit },
+        };
+        match git.edit_refs(&[edit])? {
+            Swap::Done => Ok(()),
+            Swap::Moved => Err(Failure::environment(format!("{REF} was changed by somebody else"))
+                .next("redgreen session check")
+                .into()),
+        }
+    }
+
+    /// Takes everything of the session away; what was killed in between is taken away by the next try.
+    pub fn remove(&self, git: &Git) -> Result<()> {
+        if let Some(old) = git.resolve(REF)? {
+            match git.edit_refs(&[RefEdit::Delete { name: REF, old: &old }])? {
+                Swap::Done | Swap::Moved => {}
+            }
+        }
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("remove {}", self.folder.display()))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+pub fn record_gone() -> Failure {
+    Failure::environment("the record of this checkout's session is gone; nothing proves its state any more")
+        .evidence(format!("{REF} still holds the tree accepted last"))
+        .next("a human looks at git log -p refs/worktree/redgreen/session, then: redgreen session end")
+}

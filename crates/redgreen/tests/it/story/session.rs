@@ -1,0 +1,308 @@
+//! Sessions: somebody else edits the user's checkout, redgreen referees.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::terminal::on_a_terminal;
+use super::{Said, Story};
+
+const TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\n\
+                    def test_adds_others():\n    assert add(-4, 9) == 5\n";
+const CODE: &str = "def add(a, b):\n    return a + b\n";
+
+impl Story {
+    /// `redgreen hook <host>` with a message on stdin.
+    pub(crate) fn hook(&self, line: &str, message: &str) -> Said {
+        let mut child =
+            self.prepare(line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // One that does not want to read all of it ends before.
+        child.stdin.take().unwrap().write_all(message.as_bytes()).ok();
+        Said::of(line, &child.wait_with_output().unwrap())
+    }
+
+    /// What Claude Code is answered.
+    fn asked(&self, moment: &str, input: &Value) -> String {
+        let message = json!({ "hook_event_name": moment, "cwd": self.root, "tool_name": "X", "tool_input": input });
+        self.hook("hook claude", &message.to_string()).exits(0).stdout
+    }
+
+    fn begun_session(&self) -> &Self {
+        self.redgreen("session start \"adds two numbers\"").exits(0).says("write one failing test (RED)");
+        self
+    }
+
+    fn in_green(&self) -> &Self {
+        self.begun_session().file("test_calc.py", TEST);
+        self.redgreen("session check").exits(0).says("RED accepted");
+        self
+    }
+}
+
+#[test]
+fn a_cycle_on_the_own_checkout_leaves_index_and_branches_alone() {
+    let story = Story::new();
+    story.file("note.txt", "untracked\n").file("staged.txt", "staged\n");
+    story.git("add staged.txt");
+    let before = story.belongings();
+    story.begun_session();
+    assert_eq!(story.belongings(), before, "a session begins without a trace");
+    story.file("test_calc.py", TEST);
+    let red = story.redgreen("session check --json").exits(0).json();
+    assert_eq!((red["phase"].as_str(), red["verdict"].as_str()), (Some("RED"), Some("accepted")), "{red}");
+    assert_eq!(red["session"]["stage"]["name"], "green");
+    story.redgreen("session check").exits(0).says("nothing changed since the last accepted verdict");
+    story.redgreen("session end").exits(2).says("the work of this session is owed");
+    story.file("calc.py", CODE);
+    story.redgreen("session check").exits(0).says("GREEN accepted");
+    story.file("calc.py", "def add(first, second):\n    return first + second\n");
+    story.redgreen("session check").exits(0).says("REFACTOR accepted");
+    story.redgreen("session end").exits(0).says("its work is proven").says("RED, GREEN, REFACTOR");
+    let mut after = story.belongings();
+    for made in ["calc.py", "test_calc.py"] {
+        assert!(after.remove(made).is_some());
+    }
+    assert_eq!(after, before);
+    assert_eq!(story.git("for-each-ref refs/worktree refs/redgreen"), "");
+    story.redgreen("session status").exits(2).says("no session is open");
+}
+
+#[test]
+fn accepted_steps_are_committed_with_their_prefix_and_handoff() {
+    let story = Story::new();
+    story.file("staged.txt", "staged\n");
+    story.git("add staged.txt");
+    story.begun_session().file("test_calc.py", TEST);
+    story.redgreen("session check --commit").exits(0);
+    story.file("calc.py", CODE);
+    story.redgreen("session check --commit -m \"add, for two numbers\"").exits(0);
+    assert_eq!(story.log("main~2..main"), ["test: adds two numbers", "feat: add, for two numbers"]);
+    assert_eq!(story.git("diff --cached --name-only"), "staged.txt", "what else was staged stays staged");
+    let note: Value = serde_json::from_str(&story.git("notes --ref=tdd-handoffs show main")).unwrap();
+    assert_eq!((note["phase"].as_str(), note["cycleNumber"].as_u64()), (Some("GREEN"), Some(1)), "{note}");
+    story.redgreen("history").exits(0).says("GREEN");
+}
+
+#[test]
+fn what_a_step_is_judged_as_is_told_by_what_it_changes() {
+    let story = Story::new();
+    story.begun_session().file("test_calc.py", TEST).file("calc.py", CODE);
+    story.redgreen("session check").exits(1).says("red.touches_implementation").says("session dispute");
+    fs::remove_file(story.root.join("calc.py")).unwrap();
+    story.redgreen("session check").exits(0).says("RED accepted");
+    story.file("calc.py", CODE);
+    story.redgreen("session check").exits(0).says("GREEN accepted");
+    // A test for what is there already fails for nobody: it is more coverage.
+    story.file("test_calc.py", &format!("{TEST}\n\ndef test_zero():\n    assert add(0, 0) == 0\n"));
+    story.redgreen("session check").exits(0).says("REFACTOR accepted");
+    // A feature without a test is no refactoring.
+    story.file("calc.py", &format!("{CODE}\n\ndef sub(a, b):\n    return a - b\n"));
+    story.redgreen("session check").exits(1).says("refactor.new_feature");
+}
+
+#[test]
+fn edits_that_the_judge_would_refuse_are_denied_and_others_are_not() {
+    let story = Story::new();
+    let edit = |path: &str, old: &str, new: &str| json!({ "file_path": path, "old_string": old, "new_string": new });
+    assert_eq!(story.asked("PreToolUse", &edit("pytest.ini", "[pytest]", "")), "", "no session, nothing to say");
+    story.in_green();
+    let full = story.root.join("test_calc.py").display().to_string();
+    for path in ["test_calc.py", "./x/../test_calc.py", &full] {
+        let said = story.asked("PreToolUse", &edit(path, "== 3", "!= 9"));
+        assert!(said.contains("\"deny\"") && said.contains("test_adds differs"), "{said}");
+        assert!(said.contains("redgreen session dispute"), "every refusal names the way out: {said}");
+    }
+    for denied in [
+        edit("pytest.ini", "[pytest]", "[pytest]\naddopts = -k none"),
+        json!({ "file_path": "conftest.py", "content": "import calc\n" }),
+        json!({ "file_path": ".git/hooks/pre-commit", "content": "exit 0" }),
+        json!({ "command": "redgreen session end --unproven" }),
+    ] {
+        assert!(story.asked("PreToolUse", &denied).contains("\"deny\""), "{denied}");
+    }
+    for free in [
+        json!({ "file_path": "calc.py", "content": CODE }),
+        json!({ "file_path": "test_more.py", "content": TEST }),
+        json!({ "file_path": "../elsewhere.py", "content": "" }),
+        json!({ "file_path": "README.md", "content": "# Calculator" }),
+        json!({ "file_path": "test_calc.py" }),
+        json!({ "command": "python -m pytest" }),
+    ] {
+        assert_eq!(story.asked("PreToolUse", &free), "", "{free}");
+    }
+}
+
+#[test]
+fn what_a_command_did_behind_the_edit_tools_is_told_at_once() {
+    let story = Story::new();
+    story.in_green();
+    let shell = json!({ "command": "sed -i s/3/4/ test_calc.py" });
+    assert_eq!(story.asked("PostToolUse", &shell), "");
+    story.file("test_calc.py", &TEST.replace("== 3", "!= 9")).file("conftest.py", "import os\n");
+    let said = story.asked("PostToolUse", &shell);
+    assert!(said.contains("test_adds differs") && said.contains("conftest.py is new"), "{said}");
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let reason = said["reason"].as_str().unwrap();
+    let back = reason.lines().find_map(|line| line.strip_prefix("Put it back: ")).unwrap();
+    assert!(story.command("sh").args(["-c", back]).status().unwrap().success(), "{back}");
+    assert_eq!(story.asked("PostToolUse", &shell), "");
+    assert_eq!(fs::read_to_string(story.root.join("test_calc.py")).unwrap(), TEST);
+}
+
+#[test]
+fn a_stop_is_blocked_until_it_is_proven_or_nobody_gets_any_further() {
+    let story = Story::new();
+    assert_eq!(story.asked("Stop", &Value::Null), "");
+    story.in_green();
+    let said = story.asked("Stop", &Value::Null);
+    assert!(said.contains("systemMessage") && said.contains("not done yet"), "{said}");
+    story.file("calc.py", "def add(a, b):\n    return 3\n");
+    for _ in 0..3 {
+        let said = story.asked("Stop", &Value::Null);
+        assert!(said.contains("\"block\"") && said.contains("green.still_failing"), "{said}");
+        assert!(said.contains("redgreen session dispute"), "{said}");
+    }
+    let said = story.asked("Stop", &Value::Null);
+    assert!(said.contains("unproven") && !said.contains("\"block\""), "{said}");
+    story.redgreen("session status").exits(0).says("unproven");
+    story.file("calc.py", CODE);
+    let said = story.asked("Stop", &Value::Null);
+    assert!(said.contains("GREEN accepted") && !said.contains("\"block\""), "{said}");
+}
+
+#[test]
+fn a_disputed_test_waits_for_a_human() {
+    let story = Story::new();
+    story.in_green();
+    let line = "session dispute \"1 and 2 is 4\" --test test_calc.py::test_adds";
+    story.redgreen(line).exits(3).says("a human decides");
+    story.file("calc.py", CODE);
+    story.redgreen("session check").exits(3).says("a test is disputed");
+    let said = story.asked("Stop", &Value::Null);
+    assert!(said.contains("1 and 2 is 4") && !said.contains("\"block\""), "{said}");
+    // Both texts are there for the human.
+    story.redgreen("session status").exits(3).says("adds two numbers").says("assert add(1, 2) == 3");
+    story.redgreen("session resolve drop").exits(2).says("at a terminal");
+    let (code, screen) = on_a_terminal(&story, "session resolve drop", &[("[yes/no] ", "yes\n")]);
+    assert_eq!(code, Some(0), "{screen}");
+    story.redgreen("session status").exits(0).says("write one failing test");
+    let said = story.asked("PreToolUse", &json!({ "file_path": "test_calc.py", "content": "" }));
+    assert_eq!(said, "", "the test may be changed now");
+}
+
+#[test]
+fn steps_are_undone_and_files_stay() {
+    let story = Story::new();
+    story.in_green().file("calc.py", CODE);
+    story.redgreen("session check").exits(0).says("GREEN accepted");
+    story.redgreen("session undo").exits(0).says("GREEN is taken back").says("git restore --source=");
+    assert!(story.root.join("calc.py").exists());
+    story.redgreen("session check").exits(0).says("GREEN accepted");
+    story.redgreen("session undo").exits(0);
+    story.redgreen("session undo").exits(0).says("RED is taken back");
+    story.redgreen("session undo").exits(2).says("no step was accepted yet");
+}
+
+#[test]
+fn records_that_are_gone_or_damaged_close_the_door() {
+    let story = Story::new();
+    story.in_green();
+    let sessions = story.place("home").join(".local/state/redgreen/sessions");
+    let record = fs::read_dir(&sessions).unwrap().next().unwrap().unwrap().path().join("session.json");
+    let kept = fs::read(&record).unwrap();
+    let edit = json!({ "file_path": "calc.py", "content": CODE });
+    for text in [Some("{}"), Some("{\"version\": 7}"), None] {
+        match text {
+            Some(text) => fs::write(&record, text).unwrap(),
+            None => fs::remove_file(&record).unwrap(),
+        }
+        let said = story.asked("PreToolUse", &edit);
+        assert!(said.contains("\"deny\"") && said.contains("redgreen session end"), "{text:?} {said}");
+        let said = story.asked("Stop", &Value::Null);
+        assert!(said.contains("unproven") && !said.contains("\"block\""), "{text:?} {said}");
+        story.redgreen("session check").exits(4).says("session end");
+    }
+    fs::write(&record, kept).unwrap();
+    assert_eq!(story.asked("PreToolUse", &edit), "");
+    // Git's folder holds nothing that an agent could remove.
+    fs::remove_dir_all(story.root.join(".git/redgreen")).ok();
+    story.redgreen("session status").exits(0).says("GREEN");
+    fs::remove_file(&record).unwrap();
+    story.redgreen("session end").exits(0).says("its work is unproven");
+    story.redgreen("session status").exits(2).says("no session is open");
+}
+
+#[test]
+fn another_worktree_has_a_session_of_its_own() {
+    let story = Story::new();
+    story.begun_session();
+    let other = story.place("other");
+    story.command("git").args(["worktree", "add", "-q"]).arg(&other).arg("-b").arg("other").output().unwrap();
+    let there = |line: &str| {
+        let mut command = story.prepare(line);
+        Said::of(line, &command.current_dir(&other).output().unwrap())
+    };
+    there("session status").exits(2).says("no session is open");
+    there("session start elsewhere").exits(0);
+    there("session status").exits(0).says("elsewhere");
+    story.redgreen("session status").exits(0).says("adds two numbers");
+    there("session end").exits(0);
+    story.redgreen("session status").exits(0);
+}
+
+#[test]
+fn killed_at_any_time_nothing_of_the_users_changes() {
+    let story = Story::new();
+    story.file("note.txt", "untracked\n");
+    story.begun_session().file("test_calc.py", TEST);
+    let before = story.belongings();
+    for delay in [20, 60, 120, 250, 400, 700, 1100, 1600] {
+        let mut child = story.prepare("session check").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(delay));
+        child.kill().ok();
+        child.wait().unwrap();
+        assert_eq!(story.belongings(), before, "{delay} ms");
+        let status = story.redgreen("session status --json").exits(0).json();
+        let stage = status["stage"]["name"].as_str().unwrap().to_owned();
+        assert!(
+            matches!(
+                (stage.as_str(), status["standing"].as_str()),
+                ("open", Some("unproven")) | ("green", Some("owed"))
+            ),
+            "{status}"
+        );
+    }
+    story.redgreen("session check").exits(0);
+    let mut child = story.prepare("session end --unproven").spawn().unwrap();
+    thread::sleep(Duration::from_millis(10));
+    child.kill().ok();
+    child.wait().unwrap();
+    story.redgreen("session end --unproven");
+    assert_eq!(story.belongings(), before);
+    assert_eq!(story.git("for-each-ref refs/worktree"), "");
+}
+
+#[test]
+fn messages_that_are_none_are_a_no() {
+    let story = Story::new();
+    for message in ["", "rubbish", "[]", "{\"hook_event_name\":", "\u{feff}{}"] {
+        story.hook("hook claude", message).exits(2).says("redgreen session status");
+    }
+    story.hook("hook claude", &" ".repeat(100 << 20)).exits(2).says("longer than 4 MiB");
+    story.hook("hook claude", "{\"hook_event_name\":\"Whatever\",\"version\":99}").exits(0);
+    story.redgreen("hook git pre-push").exits(2).says("redgreen init --with git");
+}
+
+#[test]
+fn git_commits_nothing_that_would_be_refused() {
+    let story = Story::new();
+    story.redgreen("hook git pre-commit").exits(0);
+    story.in_green().file("test_calc.py", &TEST.replace("== 3", "!= 9"));
+    story.redgreen("hook git pre-commit").exits(0);
+    story.git("add -A");
+    story.redgreen("hook git pre-commit").exits(1).says("test_adds differs");
+}

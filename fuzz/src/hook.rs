@@ -1,0 +1,39 @@
+//! The message of a coding agent's hook, and the record of a session.
+
+use redgreen_core::hook::{Action, Answer, Becomes, Host, broken, read, render, shell_objection};
+use redgreen_core::session::Session;
+use redgreen_core::session::rules::{FileChange, New, frameworks, objections};
+
+pub(crate) fn input(bytes: &[u8]) {
+    if let Ok(session) = Session::parse(bytes) {
+        assert_eq!(Session::parse(&serde_json::to_vec(&session).unwrap_or_default()).as_ref(), Ok(&session));
+    }
+    let event = match read(bytes, None) {
+        Ok(event) => event,
+        Err(why) => {
+            assert!(Host::ALL.iter().all(|host| broken(*host, None, &why).code != 0));
+            return;
+        }
+    };
+    for host in Host::ALL {
+        render(host, &event, &Answer::Deny("no".to_owned()));
+    }
+    match &event.action {
+        Action::Edit(edits) => {
+            for edit in edits {
+                let old = "def test_adds():\n    assert add(1, 2) == 3\n";
+                let becomes = edit.apply(Some(old));
+                let new = match &becomes {
+                    Becomes::Text(text) => New::Text(text),
+                    Becomes::Gone => New::Gone,
+                    Becomes::Unknown => New::Unknown,
+                };
+                let stage = redgreen_core::session::Stage::Green { targets: Vec::new() };
+                let changed = FileChange { path: &edit.path, old: Some(old), new };
+                objections(&stage, changed, &frameworks(&[]), &["test_a.py"]);
+            }
+        }
+        Action::Shell(command) => drop(shell_objection(command)),
+        Action::None => {}
+    }
+}
