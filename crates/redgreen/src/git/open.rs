@@ -61,7 +61,8 @@ impl Git {
             None => admin.clone(),
         };
         let shallow = common_dir.join("shallow").is_file();
-        Some((Self { root: root.to_owned(), common_dir, shallow, listed: Listings::default() }, admin))
+        let stop = Stop::default();
+        Some((Self { root: root.to_owned(), common_dir, shallow, listed: Listings::default(), stop }, admin))
     }
 
     /// The folder where git keeps what belongs to this checkout alone: its HEAD, its index.
