@@ -185,9 +185,10 @@ fn action(fields: &Map<String, Value>) -> Action {
 /// What a tool does, by the form of its input.
 fn of_input(input: &Map<String, Value>) -> Action {
     let text = |keys: &[&str]| first_text(input, keys);
-    if let Some(patch) =
-        input.values().filter_map(Value::as_str).find(|text| text.trim_start().starts_with(patch::BEGIN))
-    {
+    // Codex takes a patch from its shell as well, and then edits with it.
+    let is_patch = |text: &&str| text.lines().any(|line| line.trim_start().starts_with(patch::BEGIN));
+    let patch = input.values().filter_map(Value::as_str).find(is_patch);
+    if let Some(patch) = patch.filter(|text| shell_objection(text).is_none()) {
         return Action::Edit(patch::read(patch));
     }
     if let Some(command) = text(&["command", "cmd"]).or_else(|| words(input, &["command", "cmd"])) {
@@ -240,10 +241,12 @@ pub fn shell_objection(command: &str) -> Option<String> {
     let words: Vec<&str> =
         command.split(|letter: char| letter.is_whitespace() || ";&|()'\"`".contains(letter)).collect();
     let is_ours = |word: &str| word.rsplit('/').next() == Some("redgreen");
-    let calls =
-        words.windows(3).find(|three| is_ours(three[0]) && three[1] == "session" && HUMAN_VERBS.contains(&three[2]));
+    let calls = words.windows(3).find_map(|three| match three {
+        [program, "session", verb] if is_ours(program) && HUMAN_VERBS.contains(verb) => Some(*verb),
+        _ => None,
+    });
     match calls {
-        Some(found) => Some(format!("`redgreen session {}` is for the human", found[2])),
+        Some(verb) => Some(format!("`redgreen session {verb}` is for the human")),
         None if command.contains(STATE) => Some("the session's records are redgreen's own".to_owned()),
         None => None,
     }

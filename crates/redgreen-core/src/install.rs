@@ -45,11 +45,11 @@ pub fn parts(host: Host) -> Vec<Part> {
     let servers =
         |path| Part { path, content: Content::Json(vec![Put::Member(&["mcpServers", "redgreen"], server.clone())]) };
     let group = |seconds: u32, closed: bool| {
-        let mut handler = json!({ "type": "command", "command": call, "timeout": seconds });
-        if closed && host == Host::Claude {
+        let handler = match closed && host == Host::Claude {
             // An answer that does not come is a no.
-            handler["onFailure"] = json!("block");
-        }
+            true => json!({ "type": "command", "command": call, "timeout": seconds, "onFailure": "block" }),
+            false => json!({ "type": "command", "command": call, "timeout": seconds }),
+        };
         json!({ "hooks": [handler] })
     };
     let element = |path: &'static [&'static str], value: Value| Put::Element(path, value, call.clone());
@@ -106,12 +106,9 @@ pub fn parts(host: Host) -> Vec<Part> {
             ];
             vec![Part { path: ".cursor/hooks.json", content: Content::Json(puts) }, servers(".cursor/mcp.json")]
         }
+        // The plugin offers the MCP server too: OpenCode rewrites an opencode.json that somebody else wrote.
         Host::Opencode => {
-            let local = json!({ "type": "local", "command": ["redgreen", "mcp"], "enabled": true });
-            vec![
-                Part { path: ".opencode/plugin/redgreen.js", content: Content::Whole(OPENCODE_PLUGIN.to_owned()) },
-                Part { path: "opencode.json", content: Content::Json(vec![Put::Member(&["mcp", "redgreen"], local)]) },
-            ]
+            vec![Part { path: ".opencode/plugin/redgreen.js", content: Content::Whole(OPENCODE_PLUGIN.to_owned()) }]
         }
     }
 }

@@ -54,6 +54,11 @@ fn every_host_tells_what_its_tools_do() {
         (
             r#"{"hook_event_name":"PreToolUse","tool_name":"apply_patch","turn_id":"1","tool_input":{"command":"*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** Delete File: b.py\n*** End Patch"}}"#,
             Moment::Before,
+            patched.clone(),
+        ),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"apply_patch <<'X'\n*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** Delete File: b.py\n*** End Patch\nX"}}"#,
+            Moment::Before,
             patched,
         ),
         (

@@ -1,4 +1,5 @@
-// Written by `redgreen init --with opencode`: asks redgreen before an edit, after a tool, and when the agent is done.
+// Written by `redgreen init --with opencode`: asks redgreen before an edit, after a tool, and when the agent is done, and
+// offers its MCP server.
 import { spawn } from "node:child_process"
 
 const ask = (message) =>
@@ -20,6 +21,9 @@ const ask = (message) =>
   })
 
 export const Redgreen = async ({ client, directory }) => ({
+  config: async (config) => {
+    config.mcp = { redgreen: { type: "local", command: ["redgreen", "mcp"], enabled: true }, ...config.mcp }
+  },
   "tool.execute.before": async (input, output) => {
     const message = { event: "tool.execute.before", tool: input.tool, args: output.args, cwd: directory }
     const answer = await ask(message)

@@ -45,6 +45,8 @@ enum Choice {
     Turns,
     /// Many runs at the same time, in one repository
     AtOnce,
+    /// What a coding agent waits for before an edit, in a repository of 50,000 files
+    Hook,
 }
 
 impl From<Choice> for Part {
@@ -57,6 +59,7 @@ impl From<Choice> for Part {
             Choice::Verdicts => Self::Verdicts,
             Choice::Turns => Self::Turns,
             Choice::AtOnce => Self::AtOnce,
+            Choice::Hook => Self::Hook,
         }
     }
 }

@@ -4,6 +4,7 @@
 mod agents;
 mod at_once;
 mod crowd;
+mod edits;
 pub mod goals;
 mod guards;
 mod katas;
@@ -56,6 +57,8 @@ pub enum Part {
     Turns,
     /// Many runs at the same time.
     AtOnce,
+    /// What a coding agent waits for before an edit.
+    Hook,
 }
 
 impl Part {
@@ -265,6 +268,10 @@ pub fn bench(
     if parts.contains(&Part::Agents) {
         tell("a turn of an agent");
         bench.measures.extend(agents::measures(&folder, turns, environment, stop)?);
+    }
+    if parts.contains(&Part::Hook) {
+        tell("an edit check in a large repository");
+        bench.measures.push(edits::measure(&folder, length, environment, &ours, stop)?);
     }
     if parts.contains(&Part::Run) {
         let (measures, peak) = a_run(length, &folder, environment, &ours, stop, tell)?;

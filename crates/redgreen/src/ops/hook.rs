@@ -179,7 +179,12 @@ pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Fai
         Found::RecordGone => return Err(record_gone().into()),
         Found::Session(session) => *session,
     };
-    let reasons = session::objections(&git, &session, &git.index_tree()?)?;
+    let index = git.index_tree()?;
+    // Files that were accepted and are not committed yet are no deletions: only what is staged is looked at.
+    let staged = git.diff(&git.mark("HEAD")?.tree, &index)?;
+    let is_staged = |reason: &Reason| staged.iter().any(|changed| reason.file.as_deref() == Some(&changed.path));
+    let mut reasons = session::objections(&git, &session, &index)?;
+    reasons.retain(is_staged);
     if reasons.is_empty() {
         return Ok(None);
     }

@@ -54,6 +54,8 @@ def shell_tool(tools):
                 key = "cmd" if "cmd" in properties else "command"
                 listed = properties.get(key, {}).get("type") == "array"
                 filled = {name: "work" for name in schema.get("required", []) if name != key}
+                # Codex goes on without what a command says, unless it is told to wait for it.
+                filled.update({"yield_time_ms": 120000} if "yield_time_ms" in properties else {})
                 return {**filled, key: ["bash", "-c", command] if listed else command}
             return tool["name"], arguments
     return None, None

@@ -1,6 +1,7 @@
 //! Real coding agents in the user's own checkout, with redgreen as referee only: it is installed in their settings, and a model
 //! on loopback has them develop honestly, or cheat.
 
+use std::fs;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -67,6 +68,13 @@ fn play(host: &Host, steps: &[Value]) -> Option<(Story, Said)> {
         .env("PATH", &format!("{own}:{}", String::from_utf8(path).unwrap()))
         .env("MODEL_STEPS", &place)
         .env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    // Codex runs commands in a login shell, and reads settings of folders that its user trusts.
+    let home = story.place("home");
+    let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
+    fs::write(home.join(".bash_profile"), format!("export PATH='{}'\n", String::from_utf8(path).unwrap())).unwrap();
+    let config = home.join(".codex/config.toml");
+    let trusted = format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", story.root.display().to_string());
+    fs::write(&config, fs::read_to_string(&config).unwrap() + &trusted).unwrap();
     story.redgreen(&format!("init --with {} --yes", host.name)).exits(0).says("redgreen");
     story.commit("settings");
     story.redgreen("session start \"adds two numbers\"").exits(0);
@@ -81,7 +89,11 @@ fn play(host: &Host, steps: &[Value]) -> Option<(Story, Said)> {
 
 /// An honest agent passes all phases, and its last step is judged when it stops.
 fn honest(host: &Host) {
-    let steps = [write("test_calc.py", TEST), shell(CHECK), write("calc.py", CODE), json!({ "say": "Done." })];
+    let mut steps = vec![write("test_calc.py", TEST), shell(CHECK), write("calc.py", CODE), json!({ "say": "Done." })];
+    // `opencode run` is over before anybody could look at what it stopped with.
+    if host.name == OPENCODE.name {
+        steps.insert(3, shell(CHECK));
+    }
     let Some((story, said)) = play(host, &steps) else { return };
     let status = story.redgreen("session status --json").exits(0).json();
     let last = &status["last"];
@@ -113,7 +125,8 @@ fn cheating(host: &Host) {
     assert_eq!(status["stage"]["name"], "green", "{status} {said:?}");
     assert_eq!(status["standing"], "unproven", "{status}");
     assert_eq!(status["accepted"], story.git("rev-parse refs/worktree/redgreen/session^{tree}"), "{status}");
-    for words in ["is for the human", "green.tests_changed", "Put it back", "redgreen session dispute"] {
+    let told = ["is for the human", "green.tests_changed", "Put it back", "redgreen session dispute"];
+    for words in told {
         assert!(said.stdout.contains(words), "{} was not told {words:?}: {}", host.name, said.stdout);
     }
     story.redgreen("session check").exits(1).says("green.");

@@ -118,7 +118,7 @@ fn edits_that_the_judge_would_refuse_are_denied_and_others_are_not() {
     }
     for denied in [
         edit("pytest.ini", "[pytest]", "[pytest]\naddopts = -k none"),
-        json!({ "file_path": "conftest.py", "content": "import calc\n" }),
+        json!({ "file_path": "conftest.py", "content": "import calc\ncalc.add = 3\n" }),
         json!({ "file_path": ".git/hooks/pre-commit", "content": "exit 0" }),
         json!({ "command": "redgreen session end --unproven" }),
     ] {
@@ -142,7 +142,7 @@ fn what_a_command_did_behind_the_edit_tools_is_told_at_once() {
     story.in_green();
     let shell = json!({ "command": "sed -i s/3/4/ test_calc.py" });
     assert_eq!(story.asked("PostToolUse", &shell), "");
-    story.file("test_calc.py", &TEST.replace("== 3", "!= 9")).file("conftest.py", "import os\n");
+    story.file("test_calc.py", &TEST.replace("== 3", "!= 9")).file("conftest.py", "import os\nos.umask(0)\n");
     let said = story.asked("PostToolUse", &shell);
     assert!(said.contains("test_adds differs") && said.contains("conftest.py is new"), "{said}");
     let said: Value = serde_json::from_str(&said).unwrap();
