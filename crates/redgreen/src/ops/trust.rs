@@ -43,8 +43,7 @@ pub fn check(root: &Path, environment: &Environment) -> Result<()> {
     if trust.trusted {
         return Ok(());
     }
-    let failure =
-        Failure::usage("this project's settings ask for what you have not agreed to yet");
+    let failure = Failure::usage("this project's settings ask for what you have not agreed to yet");
     let failure = trust
         .commands
         .iter()
