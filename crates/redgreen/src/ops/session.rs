@@ -271,7 +271,7 @@ pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
         if judged.verdict == Decision::Accepted {
             store.keep(git, &tree, &format!("{} accepted", judged.phase), at)?;
         }
-        let ruled = Ruled { phase: judged.phase, decision: judged.verdict, codes, tree: tree.clone() };
+        let ruled = Ruled { phase: judged.phase, decision: judged.verdict, codes, tree };
         session.apply(ruled, &judged.targets, at);
         store.write(&held, &mut session)?;
         store.put(VERDICT, &serde_json::to_vec(&judged)?)?;

@@ -30,7 +30,7 @@ impl Client {
     fn shaken(story: &Story) -> Self {
         let mut client = Self::start(story);
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-        let welcome = client.ask("initialize", hello);
+        let welcome = client.ask("initialize", &hello);
         assert_eq!(welcome["result"]["protocolVersion"], "2025-06-18", "{welcome}");
         assert_eq!(welcome["result"]["serverInfo"]["name"], "redgreen");
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string());
@@ -43,7 +43,7 @@ impl Client {
         stdin.write_all(b"\n").unwrap();
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.number += 1;
         let number = self.number;
         self.send(&json!({ "jsonrpc": "2.0", "id": number, "method": method, "params": params }).to_string());
@@ -62,8 +62,8 @@ impl Client {
         }
     }
 
-    fn tool(&mut self, name: &str, arguments: Value) -> Value {
-        let answer = self.ask("tools/call", json!({ "name": name, "arguments": arguments }));
+    fn tool(&mut self, name: &str, arguments: &Value) -> Value {
+        let answer = self.ask("tools/call", &json!({ "name": name, "arguments": arguments }));
         answer["result"].clone()
     }
 
@@ -77,11 +77,11 @@ impl Client {
 fn a_cycle_by_tools_alone() {
     let story = Story::new();
     let mut client = Client::shaken(&story);
-    let none = client.tool("status", json!({}));
+    let none = client.tool("status", &json!({}));
     assert_eq!(none["isError"], true, "{none}");
     assert!(none.to_string().contains("redgreen session start"), "{none}");
     story.redgreen("session start \"adds two numbers\"").exits(0);
-    let tools = client.ask("tools/list", json!({}));
+    let tools = client.ask("tools/list", &json!({}));
     let names: Vec<&str> =
         tools["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert_eq!(names, ["status", "check", "explain", "dispute_test", "plan"]);
@@ -89,20 +89,20 @@ fn a_cycle_by_tools_alone() {
     assert_eq!(tools["result"]["tools"][0]["annotations"]["readOnlyHint"], true);
     assert_eq!(tools["result"]["tools"][1]["annotations"]["readOnlyHint"], false);
     story.file("test_calc.py", TEST);
-    let red = client.tool("check", json!({}));
+    let red = client.tool("check", &json!({}));
     assert_eq!(red["structuredContent"]["verdict"], "accepted", "{red}");
     assert_eq!(red["structuredContent"]["session"]["stage"]["name"], "green");
     story.file("calc.py", "def add(a, b):\n    return 4\n");
-    let refused = client.tool("check", json!({}));
+    let refused = client.tool("check", &json!({}));
     assert_eq!(refused["structuredContent"]["verdict"], "refused", "a no is an answer, not an error: {refused}");
     assert_eq!(refused["isError"], false);
     assert!(refused["content"][0]["text"].as_str().unwrap().contains("dispute_test"), "{refused}");
-    assert!(client.tool("explain", json!({})).to_string().contains("experiments"));
-    let prompt = client.ask("prompts/get", json!({ "name": "green" }));
+    assert!(client.tool("explain", &json!({})).to_string().contains("experiments"));
+    let prompt = client.ask("prompts/get", &json!({ "name": "green" }));
     assert!(prompt.to_string().contains("dispute_test"), "{prompt}");
-    let brief = client.ask("resources/read", json!({ "uri": "redgreen://session/brief" }));
+    let brief = client.ask("resources/read", &json!({ "uri": "redgreen://session/brief" }));
     assert!(brief.to_string().contains("adds two numbers"), "{brief}");
-    client.tool("dispute_test", json!({ "why": "1 and 2 is 4", "test": "test_calc.py::test_adds" }));
+    client.tool("dispute_test", &json!({ "why": "1 and 2 is 4", "test": "test_calc.py::test_adds" }));
     story.redgreen("session status").exits(3).says("1 and 2 is 4");
     client.end();
 }
@@ -123,7 +123,7 @@ fn a_check_can_be_cancelled_and_tells_that_it_is_at_work() {
     client.send(
         &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 77 } }).to_string(),
     );
-    let status = client.tool("status", json!({}));
+    let status = client.tool("status", &json!({}));
     assert_eq!(status["structuredContent"]["standing"], "unproven", "{status}");
     client.end();
     assert!(started.elapsed().as_secs() < 50, "the tests went on after nobody wanted them");
@@ -137,11 +137,11 @@ fn clients_of_the_newer_era_need_no_handshake() {
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": {} });
-    let found = client.ask("server/discover", json!({ "_meta": meta }));
+    let found = client.ask("server/discover", &json!({ "_meta": meta }));
     assert!(found["result"]["supportedVersions"].to_string().contains("2026-07-28"), "{found}");
-    let tools = client.ask("tools/list", json!({ "_meta": meta }));
+    let tools = client.ask("tools/list", &json!({ "_meta": meta }));
     assert_eq!(tools["result"]["resultType"], "complete", "{tools}");
-    let status = client.ask("tools/call", json!({ "_meta": meta, "name": "status", "arguments": {} }));
+    let status = client.ask("tools/call", &json!({ "_meta": meta, "name": "status", "arguments": {} }));
     assert!(status.to_string().contains("write one failing test"), "{status}");
     client.end();
 }
@@ -161,11 +161,11 @@ fn rubbish_is_answered_and_the_conversation_goes_on() {
         ("prompts/get", json!({ "name": "../x" })),
         ("no/such/method", json!({})),
     ] {
-        let answer = client.ask(method, params);
+        let answer = client.ask(method, &params);
         assert!(answer["error"]["code"].is_i64(), "{method}: {answer}");
     }
-    let wrong = client.tool("dispute_test", json!({ "why": 7 }));
+    let wrong = client.tool("dispute_test", &json!({ "why": 7 }));
     assert_eq!(wrong["isError"], true, "{wrong}");
-    assert_eq!(client.tool("status", json!({}))["isError"], false);
+    assert_eq!(client.tool("status", &json!({}))["isError"], false);
     client.end();
 }
