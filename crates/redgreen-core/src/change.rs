@@ -54,6 +54,13 @@ pub enum Class {
     Submodule,
 }
 
+impl ChangedPath {
+    /// Whether a runner reads it before any test: its configuration, or pytest's `conftest.py`.
+    pub fn is_read_first(&self) -> bool {
+        self.class == Class::RunnerConfig || self.path.rsplit('/').next() == Some("conftest.py")
+    }
+}
+
 /// Files that tell us ourselves how tests are run.
 const SETTINGS: &[&str] = &["redgreen.toml", "tdd.properties"];
 

@@ -60,7 +60,7 @@ fn names(items: &[&Item]) -> String {
 fn title(item: &Item) -> String {
     match item.kind {
         ItemKind::Function => format!("{}()", item.name),
-        _ => item.name.clone(),
+        ItemKind::Class | ItemKind::Suite | ItemKind::Case | ItemKind::DocTest => item.name.clone(),
     }
 }
 

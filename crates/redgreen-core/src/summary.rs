@@ -284,7 +284,14 @@ fn attempted(state: &State, blocker: &str) -> String {
     let turns = if turns.is_empty() { "no agent's turn yet".to_owned() } else { turns.join(", ") };
     let trouble = match &state.situation {
         Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => attempt.refused.as_ref(),
-        _ => None,
+        Situation::Measuring { .. }
+        | Situation::Unmeasurable { .. }
+        | Situation::Halted { .. }
+        | Situation::Waiting { .. }
+        | Situation::Reviewing(_)
+        | Situation::Merging { .. }
+        | Situation::Discarding
+        | Situation::Ended(_) => None,
     };
     let lines = trouble.map(|trouble| trouble.message.lines().filter(|line| !line.trim().is_empty()).take(LINES_MAX));
     let last: Vec<String> = lines.into_iter().flatten().map(|line| on_one_line(line.trim()).into_owned()).collect();

@@ -117,7 +117,7 @@ fn for_tests(tests: &Tests, markers: &[String]) -> Vec<String> {
     }
     match (tests.edge_cases, tests.error_cases) {
         (Some(true), Some(true)) => {
-            told.push("Add tests of edge cases and of errors beside those asked for.".to_owned())
+            told.push("Add tests of edge cases and of errors beside those asked for.".to_owned());
         }
         (Some(true), _) => told.push("Add tests of edge cases beside those asked for.".to_owned()),
         (_, Some(true)) => told.push("Add tests of errors beside those asked for.".to_owned()),

@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_task_is_read_whole() {
-        let read = parse(TASK, "/home/me/shop").unwrap();
+        let read = parse(TASK, "/srv/shop").unwrap();
         let brief = read.brief;
         assert_eq!(read.unused, Vec::<String>::new());
         assert_eq!((brief.id.as_str(), brief.request.as_str()), ("S-IMPL-1", "A calculator"));
@@ -409,7 +409,7 @@ mod tests {
             ("\"strategy\": \"resume\"", "\"strategy\": \"new\"", "goes on from nowhere"),
             (", \"resume_from\": \"S-IMPL-0\"", "", "expected resume_from"),
             ("python -m pytest -q", "it works", "$.convergence.criteria: expected a test command"),
-            ("\"./tests\"", "\"/home/me/shop\"", "$.focus_paths[1]: expected a path inside the project"),
+            ("\"./tests\"", "\"/srv/shop\"", "$.focus_paths[1]: expected a path inside the project"),
             (
                 "\"tdd_phase\": \"refactor\"",
                 "\"tdd_phase\": \"blue\"",
@@ -453,9 +453,9 @@ mod tests {
             .replacen("\"method\": \"cli\"", "\"method\": \"cli\", \"cli_tool\": \"codex\"", 1)
             .replacen("\"look around\",", "{ \"step\": \"0\", \"description\": \"look around\", \"mood\": 1 },", 1)
             .replacen("\"description\": \"Implement\",", "\"description\": \"Implement\", \"modification_points\": [\"calc.py: add\"], \"logic_flow\": [\"first\"], \"depth\": 2,", 1)
-            .replacen("\"./tests\"", "\"/home/me/shop/tests\"", 1)
+            .replacen("\"./tests\"", "\"/srv/shop/tests\"", 1)
             .replacen("A calculator", "A calculator\\n<files_to_read>\\n- docs/a.md\\n</files_to_read>", 1);
-        let Read { brief, unused } = parse(&text, "/home/me/shop").unwrap();
+        let Read { brief, unused } = parse(&text, "/srv/shop").unwrap();
         let unused: Vec<&str> = unused.iter().map(|path| path.trim_start_matches("$.")).collect();
         assert_eq!(
             unused,

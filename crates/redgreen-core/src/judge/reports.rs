@@ -42,8 +42,8 @@ pub fn judge(phase: JudgedPhase, evidence: Evidence<'_>) -> Verdict {
         let said = telling_line(&evidence.after.output_tail).unwrap_or("nothing");
         let sentence = format!("`{}` could not work; it said: {said}", evidence.after.command);
         // Whoever changed what the runner reads before any test can put that right.
-        let changed = evidence.change.paths.iter().find(|changed| is_read_first(changed));
-        return match changed.filter(|_| phase == JudgedPhase::Red) {
+        let changed = || evidence.change.paths.iter().find(|changed| changed.is_read_first());
+        return match (phase == JudgedPhase::Red).then(changed).flatten() {
             Some(changed) => {
                 let reason = Reason::new(Code::RedDoesNotLoad, sentence).place(Some(&changed.path), None);
                 Verdict { standing: Some(Standing { kept: 0, reached: 0 }), ..Verdict::refused(vec![reason]) }
@@ -65,11 +65,6 @@ pub fn judge(phase: JudgedPhase, evidence: Evidence<'_>) -> Verdict {
         say_exit_code_only(&mut verdict);
     }
     verdict
-}
-
-/// Whether a runner reads the file before it collects any test: its configuration, or pytest's `conftest.py`.
-fn is_read_first(changed: &ChangedPath) -> bool {
-    changed.class == Class::RunnerConfig || changed.path.rsplit('/').next() == Some("conftest.py")
 }
 
 /// The line of a runner's last words that says most: where it speaks of an error, else the last one.
