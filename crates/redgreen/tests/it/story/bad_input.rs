@@ -94,7 +94,7 @@ fn a_request_is_neither_empty_nor_endless() {
 #[test]
 fn an_agent_has_to_be_named_and_its_script_to_be_right() {
     let story = Story::calculator();
-    turned_down(&story, "run x", 2, &["no agent is named", "--script FILE"]);
+    turned_down(&story, "run x", 2, &["no agent is configured", "redgreen agents"]);
     turned_down(&story, "run --script @none.toml x", 2, &["cannot read the script", "none.toml"]);
     story.script("faulty.toml", "[[plan]]\ndone = true\n[[red]]\ndo = [{ wrtie = \"a\", text = \"\" }]\n");
     let said = turned_down(&story, "run --script @faulty.toml x", 2, &["has a fault"]);

@@ -294,7 +294,7 @@ fn a_budget_that_is_spent_in_the_middle_of_a_turn_leaves_its_edits_for_a_larger_
     let story = with_model(&server, Wire::Anthropic);
     story.redgreen("run --budget-usd 0.0001 \"an adder\"").exits(5).says("the next request costs about $0.");
     let local = with_model(&server, Wire::Chat);
-    local.redgreen("run --budget-usd 9 \"an adder\"").exits(4).says("the price of the model \"m\" is not known");
+    local.redgreen("run --budget-usd 9 \"an adder\"").exits(4).says("that of the model \"m\" is not known");
     assert_eq!(server.requests().len(), 0, "nothing is spent to find that out");
 }
 
