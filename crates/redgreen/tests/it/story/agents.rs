@@ -362,5 +362,5 @@ fn an_agent_that_is_not_there_is_named_with_the_way_to_get_it() {
     let bare = Story::new().env("PATH", path.trim());
     bare.redgreen("run --agent aider \"x\"").exits(4).says("is not installed").says("pip install aider-chat");
     story.redgreen("run --agent nobody \"x\"").exits(2).says("there is no agent \"nobody\"").says("claude");
-    bare.redgreen("run \"x\"").exits(2).says("no agent is named").says("redgreen demo");
+    bare.redgreen("run \"x\"").exits(2).says("no agent is configured").says("redgreen demo");
 }
