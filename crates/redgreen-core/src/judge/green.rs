@@ -103,7 +103,7 @@ fn fails_in_a_program(
                 Some([Held::No, _]) if order::fails(&case.report(&order::alone(&id, 1))?, &id) => {
                     told.suspects.push(id);
                 }
-                // It neither passes nor fails alone: what it says of itself cannot be believed with the others either.
+                // Alone it reports no result that can be read, so its result among the others is not evidence.
                 Some([Held::No, _]) => {
                     let sentence = format!(
                         "{id} holds with all tests, not where the same lines are an ordinary program, and alone it gives no \

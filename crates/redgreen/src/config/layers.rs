@@ -146,7 +146,7 @@ fn red_stage(reader: &mut Reader, root: &Node) -> Table {
         if let Some(seconds) = number(reader, execution, "timeout_seconds") {
             put(&mut table, "timeout", "red", Value::Float(seconds));
         }
-        // Tests run one after another, and RED measures no coverage: what asks for that is as it should be.
+        // Tests already run one after another, and RED measures no coverage: these values ask for nothing more.
         let met = ["parallel", "collect_coverage"].into_iter().filter(|key| is_flag(execution, key, false));
         not_used(reader, execution, &met.chain(["timeout_seconds"]).collect::<Vec<_>>());
     }
