@@ -425,10 +425,11 @@ fn is_own(path: &Path) -> bool {
         "repo/.git/logs/refs/heads/redgreen",
         "repo/.git/refs/heads/salvage",
         "repo/.git/logs/refs/heads/salvage",
+        "repo/.git/refs/worktree/redgreen",
         "repo/.git/refs/notes",
         "repo/.git/logs/refs/notes",
     ];
-    const PARENTS: &[&str] = &["repo/.git/logs/refs", "repo/.git/logs/refs/heads"];
+    const PARENTS: &[&str] = &["repo/.git/logs/refs", "repo/.git/logs/refs/heads", "repo/.git/refs/worktree"];
     // `redgreen test` runs the tests in the checkout, and they leave what they always leave.
     let litter = |part: &str| part == ".pytest_cache" || part == "__pycache__";
     if path.iter().any(|part| litter(&part.to_string_lossy())) {
