@@ -56,7 +56,7 @@ pub use overlay::{frame, modules, overlay_tests, tests_over};
 pub use perturb::{Extent, Letters, Pick, Way, impossible, impossible_each, is_written, stopped_each};
 pub use resolve::{Package, Project, package_name, resolve};
 pub use stub::is_stub;
-pub use surface::{Given, identifiers, surface};
+pub use surface::{Given, Promise, PromiseKind, identifiers, promises, surface};
 
 pub use tree::SOURCE_BYTES_MAX;
 pub use written::{Signature, respelled, signatures, written_answers, written_calls, written_rows, written_values};

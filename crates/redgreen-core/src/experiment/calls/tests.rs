@@ -101,6 +101,33 @@ fn a_refactoring_keeps_what_users_of_the_code_see() {
         &object(""),
         &["to_roman(4) gave Account(a=1) before and gives Account() now"],
     );
+    // Whoever caught a base, took the keys in their order, hashed a value or relied on it not to change.
+    check_refactor(
+        RAISES,
+        &RAISES.replace(r#""ValueError", "#, r#""ValueError", "Mine", "#).replace(r#", "Exception""#, ""),
+        &["to_roman(4) raised ValueError, Exception before and raises ValueError, Mine now"],
+    );
+    let keys = |order: &str| format!(r#"{{"gives": {{"is": "dict", "pairs": [], "order": [{order}]}}}}"#);
+    check_refactor(
+        &keys(r#""a", "b""#),
+        &keys(r#""b", "a""#),
+        &[
+            "to_roman(4) gave a dict, its keys in the order a, b before and gives a dict, its keys in the order b, a now",
+        ],
+    );
+    let able = |more: &str| format!(r#"{{"gives": {{"is": "Point", "fields": {{}}{more}}}}}"#);
+    check_refactor(
+        &able(r#", "can": ["__hash__", "__eq__"]"#),
+        &able(r#", "can": ["__eq__"]"#),
+        &["to_roman(4) gave a Point with __hash__, __eq__ before and gives a Point with __eq__ now"],
+    );
+    check_refactor(&able(r#", "can": ["__eq__"]"#), &able(r#", "can": ["__hash__", "__eq__"]"#), &[]);
+    check_refactor(
+        &able(r#", "frozen": true"#),
+        &able(""),
+        &["to_roman(4) gave a frozen Point before and gives a Point now"],
+    );
+    check_refactor(&able(""), &able(r#", "frozen": true"#), &[]);
     // What the function was never made for.
     check_refactor(&RAISES.replace("ValueError", "TypeError"), FOUR, &[]);
 }
