@@ -76,7 +76,6 @@ function redgreenValues() {
     const all = (values, depth) => [...values].slice(0, ITEMS_MAX).map((one) => of(one, depth));
     const sorted = (list) => list.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     const fields = (one, depth) => Object.fromEntries([...own(one), ...(consume ? got(one) : [])].map(([key, held]) => [key, of(held, depth)]));
-    // What holds nothing is frozen as soon as nothing can be added.
     const frozen = (one) => (Object.isFrozen(one) ? { frozen: true } : {});
     const inside = (one, depth) => {
       const kind = tag(one);
