@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::assertion::{Assertion, Claim, assertions};
 use super::call::Part;
-use super::item::{Found, Item, declared, found, within};
+use super::item::{Found, Item, declared, found, simple, within};
 use super::language::{Class, ItemKind, Language, row};
 use super::literal::{class, inside};
 use super::overlay::apply;
@@ -69,7 +69,7 @@ pub fn looked_at(
 ) -> Option<(String, Vec<Looked>)> {
     let tree = Tree::parse(language, source).filter(|tree| !tree.is_broken())?;
     let (found, assertions) = (found(&tree, path), assertions(&tree));
-    let own: Vec<String> = declared(&tree, path).into_iter().map(|one| one.item.name).collect();
+    let own: Vec<String> = declared(&tree, path).iter().map(|one| simple(&one.item.name).to_owned()).collect();
     let (mut edits, mut all): (Vec<(Range<usize>, String)>, Vec<Looked>) = (Vec::new(), Vec::new());
     for item in tests.iter().filter(|item| item.kind != ItemKind::DocTest) {
         let same = |one: &&Found<'_>| one.item.span == item.span && one.item.name == item.name;

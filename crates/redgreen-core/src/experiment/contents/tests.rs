@@ -56,6 +56,9 @@ fn both_sides_are_passed_on_where_they_stand() {
         "#[test]\nfn adds() {\n    assert_eq!(M::new(1) + M::new(2), M::new(3));\n    assert!(f() == M::new(1));\n}\n";
     let told = "#[test]\nfn adds() { /* begin */\n    assert_eq!(L40(M::new(1) + M::new(2)), L41(M::new(3)));\n    assert!(f() == M::new(1));\n}\n";
     assert_eq!(scene("tests/a.rs", rust), told);
+    // A function of the test module builds as well.
+    let inner = "mod tests {\n    fn ann() -> C {\n        C { id: 1 }\n    }\n    #[test]\n    fn same() {\n        assert_eq!(ann(), C { id: 2 });\n    }\n}\n";
+    assert_eq!(scene("src/a.rs", inner), "");
     let script = "test('a', () => {\n  expect(m.add(1)).toEqual(new M(3));\n});\n";
     let told = "test('a', () => { /* begin */\n  expect(L40(m.add(1))).toEqual(L41(new M(3)));\n});\n";
     assert_eq!(scene("test/a.test.js", script), told);
