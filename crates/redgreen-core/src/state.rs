@@ -272,6 +272,15 @@ impl Attempt {
     }
 }
 
+/// The next try at a phase, after one that came to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextTry {
+    pub number: u32,
+    /// The last one that there will be.
+    pub of: u32,
+    pub pause_ms: u64,
+}
+
 /// An event that cannot happen where the run stands: the journal is not of this program, or damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Illegal {
@@ -463,7 +472,7 @@ impl State {
             self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
             self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
             let unknown = u32::from(cost.tokens.is_none() && cost.microdollars.is_none());
-            let unpriced = u32::from(cost.requests.is_some() && cost.microdollars.is_none());
+            let unpriced = u32::from(cost.tokens.is_some() && cost.microdollars.is_none());
             self.spent.unknown_turns = self.spent.unknown_turns.saturating_add(unknown);
             self.spent.unpriced_turns = self.spent.unpriced_turns.saturating_add(unpriced);
             for (total, part) in [

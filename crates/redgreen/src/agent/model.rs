@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use redgreen_core::model::fault::{broken_off, status_fault};
-use redgreen_core::model::provider::{self, Provider, Wish, provider_of};
+use redgreen_core::model::provider::{self, NoProvider, Provider, Wish, provider_of};
 use redgreen_core::model::retry::Patience;
 use redgreen_core::model::sse::{EVENT_BYTES_MAX, Parser};
 use redgreen_core::model::wire::{Decoder, encode};
@@ -81,10 +81,17 @@ enum Piece {
 /// Where a model is served and with which key; the first thing that is missing is the error.
 pub fn provider(model: &str, wish: &Wish, models: &Models) -> Result<Provider> {
     provider_of(model, wish, |variable| models.base(variable)).map_err(|error| {
-        Failure::usage(error.to_string())
-            .evidence(format!("providers: {}", provider::names()))
-            .next("redgreen run --model <provider>/<model> …, such as ollama/qwen3-coder")
-            .into()
+        let failure = Failure::usage(error.to_string());
+        let failure = match error {
+            NoProvider::LoginInBase { .. } => failure.next("leave name and password out of the address of the server"),
+            NoProvider::Unplaced { .. }
+            | NoProvider::Unknown { .. }
+            | NoProvider::NoModel
+            | NoProvider::BadBase { .. } => failure
+                .evidence(format!("providers: {}", provider::names()))
+                .next("redgreen run --model <provider>/<model> …, such as ollama/qwen3-coder"),
+        };
+        failure.into()
     })
 }
 
