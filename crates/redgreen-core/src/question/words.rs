@@ -85,8 +85,9 @@ fn examples(scene: &Scene<'_>, bytes: usize) -> (String, String, Option<Value>) 
     let schema = json!({"type": "object", "properties": {"examples": list}, "required": ["examples"]});
     writeln!(
         text,
-        "\nGive {EXAMPLES_WANTED} examples of {function} with short values: a plain case first, then the special cases. \
-         Work out each result exactly. Answer with JSON only: {{\"examples\": [{{{}: …, \"result\": …}}, …]}}",
+        "\nGive {EXAMPLES_WANTED} examples of {function} with values as small and simple as possible, so that each result is \
+         certain: a plain case first, then the special cases. Answer with JSON only: {{\"examples\": [{{{}: …, \"result\": …}}, \
+         …]}}",
         parameters.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(": …, ")
     )
     .ok();
