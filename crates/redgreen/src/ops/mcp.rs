@@ -132,21 +132,21 @@ impl Server {
     }
 }
 
+/// Claude Code shows the model the value in place of the text, so both name the way out.
 fn said(text: String, value: &impl Serialize) -> Result<Said> {
-    Ok(Said { text, value: Some(serde_json::to_value(value)?), failed: false })
+    let mut value = serde_json::to_value(value)?;
+    if let Some(members) = value.as_object_mut() {
+        members.insert("dispute".to_owned(), WAY_OUT.into());
+    }
+    Ok(Said { text, value: Some(value), failed: false })
 }
 
 fn told(status: &Status) -> String {
-    let wrong: Vec<String> = status.objections.iter().map(|reason| format!("wrong: {}", reason.sentence)).collect();
+    let changed = if status.changed.is_empty() { "nothing".to_owned() } else { status.changed.join(", ") };
+    let wrong: String = status.objections.iter().map(|reason| format!("Wrong: {}\n", reason.sentence)).collect();
     format!(
-        "Session {}, cycle {}, {}.\nBrief: {}\nChanged: {}\n{}\nNext: {}",
-        status.id,
-        status.cycle,
-        status.standing,
-        status.brief,
-        status.changed.join(", "),
-        wrong.join("\n"),
-        status.next
+        "Session {}, cycle {}, {}.\nBrief: {}\nChanged: {changed}\n{wrong}Next: {}",
+        status.id, status.cycle, status.standing, status.brief, status.next
     )
 }
 
@@ -221,17 +221,16 @@ impl Service for Server {
             PROMPTS.iter().find(|row| row.name == name).ok_or_else(|| format!("there is no prompt {name:?}"))?;
         let status = self.status().map_err(|error| words(&error))?;
         let targets = match &status.stage {
-            Stage::Green { targets } => targets.join(", "),
-            Stage::Open => String::new(),
+            Stage::Green { targets } => {
+                format!("these tests pass with the simplest honest code: {}", targets.join(", "))
+            }
+            Stage::Open => "the failing test pass with the simplest honest code".to_owned(),
         };
         let task = match phase.name {
             "red" => "Write one failing test for the next part of the brief. Change tests only; a stub that lets it \
                       compile is fine. It has to fail because the feature is missing."
                 .to_owned(),
-            "green" => format!(
-                "Make these tests pass with the simplest honest code: {targets}. Leave tests and the \
-                                test runner's configuration alone."
-            ),
+            "green" => format!("Make {targets}. Do not change tests or the test runner's configuration."),
             _ => "Improve names and structure of the code and the tests. Nothing they do changes.".to_owned(),
         };
         let now = if status.phase == Phase::Green { "GREEN" } else { "RED or REFACTOR" };
