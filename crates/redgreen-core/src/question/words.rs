@@ -122,7 +122,7 @@ fn test_code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, 
     match shown {
         Shown::Files | Shown::One => {}
         Shown::Failing => {
-            writeln!(text, "\nThe last try was refused:\n{}", digest::head_and_tail(&failing(scene), bytes / 4)).ok();
+            writeln!(text, "\nThe last try was refused:\n{}", digest::head_and_tail(&failing(scene), bytes / 6)).ok();
         }
         Shown::Filled => {
             writeln!(text, "\nSuch a test of another function:\n```\n{}\n```", filled(language)).ok();
@@ -148,7 +148,7 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
         |text: &str, share: usize| format!("```\n{}\n```", digest::head_and_tail(text.trim_end(), bytes / share));
     match shown {
         Shown::Files | Shown::Failing | Shown::Filled => {
-            writeln!(text, "\nThese tests have to pass ({}):\n{}", test.test_file, fence(&tests, 3)).ok();
+            writeln!(text, "\nThese tests have to pass ({}):\n{}", test.test_file, fence(&tests, 4)).ok();
         }
         Shown::One => {
             let failing = failing(scene);
@@ -157,14 +157,14 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
     }
     match (shown, now) {
         (Shown::Files | Shown::Failing | Shown::One, Some(now)) => {
-            writeln!(text, "\n{} is now:\n{}", test.impl_file, fence(&now, 4)).ok();
+            writeln!(text, "\n{} is now:\n{}", test.impl_file, fence(&now, 5)).ok();
         }
         (Shown::Files | Shown::Failing | Shown::One, None) | (Shown::Filled, _) => {}
     }
     match shown {
         Shown::Files | Shown::One => {}
         Shown::Failing => {
-            writeln!(text, "\nIt was refused:\n{}", digest::head_and_tail(&failing(scene), bytes / 4)).ok();
+            writeln!(text, "\nIt was refused:\n{}", digest::head_and_tail(&failing(scene), bytes / 6)).ok();
         }
         Shown::Filled => {
             text.push_str("\nIn comments at the top of the file, first work out one of the tests step by step.\n")
@@ -183,7 +183,7 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
 
 /// What the user wants.
 fn wish(scene: &Scene<'_>, bytes: usize) -> String {
-    format!("{}\n", digest::head_and_tail(scene.assignment.request.trim(), bytes / 4))
+    format!("{}\n", digest::head_and_tail(scene.assignment.request.trim(), bytes / 5))
 }
 
 fn name_of(language: Language) -> &'static str {
