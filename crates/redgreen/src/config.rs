@@ -20,6 +20,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use redgreen_core::brief::instructions;
 use redgreen_core::framework::command::{Command, Format};
+use redgreen_core::model::ability::Asking;
 use redgreen_core::model::price::{Price, Prices};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
@@ -203,6 +204,8 @@ pub struct Model {
     pub max_turns: Option<u32>,
     /// Tokens of a conversation, before it is begun anew with the facts.
     pub window: Option<u64>,
+    /// How it is asked; found out where nobody says.
+    pub asking: Option<Asking>,
     /// False for a model that cannot call tools: it answers with whole files.
     pub tools: Option<bool>,
     /// Files for every exchange, from the project's root: written to, and answered from instead of the network.
