@@ -7,6 +7,7 @@ mod brief;
 mod change;
 mod hook;
 mod journal;
+mod message;
 mod model;
 mod note;
 mod report;
@@ -23,6 +24,7 @@ pub(crate) const TARGETS: &[(&str, Input)] = &[
     ("change", change::input),
     ("hook", hook::input),
     ("journal", journal::input),
+    ("message", message::input),
     ("model", model::input),
     ("note", note::input),
     ("report", report::input),

@@ -41,6 +41,7 @@ pub mod proof;
 pub mod report;
 pub mod session;
 pub mod state;
+pub mod steer;
 pub mod step;
 pub mod summary;
 pub mod syntax;

@@ -12,6 +12,7 @@ use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Turn};
 use redgreen_core::orders;
 use redgreen_core::phase::Role;
 use redgreen_core::report::Exit;
+use redgreen_core::steer;
 use redgreen_core::test_list::{self, Known, TestList};
 use serde_json::json;
 
@@ -98,8 +99,9 @@ impl Human {
             Self::OnEnter { editor: None } | Self::OnSave => String::new(),
         };
         let task = orders::task(assignment);
+        let said = steer::shown(&assignment.messages).map(|messages| format!("\nYou said:\n{messages}"));
         let withheld = orders::withheld(assignment).map(|words| format!("\n{words}"));
-        let task = task + &withheld.unwrap_or_default();
+        let task = task + &withheld.unwrap_or_default() + &said.unwrap_or_default();
         format!(
             "\n{}: {task}{}\n  in   {}\n{end}{edit}\n",
             assignment.phase,

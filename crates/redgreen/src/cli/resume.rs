@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::Desk;
-use super::run::{AgentArgs, LimitArgs, end};
+use super::prompt::end;
+use super::run::{AgentArgs, LimitArgs};
 use crate::agent::choice::Choice;
 use crate::failure::Code;
 use crate::ops;
@@ -16,6 +17,7 @@ use crate::view;
 /// Go on with a run that stopped, was interrupted or killed; or take one over from another clone by its notes
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen resume\n  redgreen resume k3x9 --budget-usd 10\n  \
+                        redgreen resume --more \"negative numbers\"\n  \
                         redgreen resume --or-run \"add roman numerals\"")]
 pub(super) struct Args {
     /// The run: its id, or the beginning or end of it [default: the only one that is open]
@@ -23,6 +25,9 @@ pub(super) struct Args {
     /// What to build where there is nothing to resume: a new run begins with it
     #[arg(long, value_name = "REQUEST", conflicts_with = "run")]
     or_run: Option<String>,
+    /// Develop another case, in your own words; also where the run is done and not merged yet
+    #[arg(long, value_name = "CASE", conflicts_with = "or_run")]
+    more: Option<String>,
     #[command(flatten)]
     agents: AgentArgs,
     /// Withhold these examples from here on; a run of another clone does not bring its own along
@@ -38,7 +43,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let project = desk.trusted_project()?;
-        let Self { run, or_run, agents, examples, no_input, limits } = self;
+        let Self { run, or_run, more, agents, examples, no_input, limits } = self;
         let (agents, limits): (Choice, Limits) = (agents.into(), limits.into());
         if let Some(request) = or_run.filter(|_| run.is_none())
             && !ops::resume::is_there(&project)?
@@ -56,7 +61,7 @@ impl Args {
             let stopped = ops::run::run(&project, &request, &mut desk.watch())?;
             return end(desk, &project, &stopped, no_input);
         }
-        let request = ops::resume::Request { run, agents, examples, limits };
+        let request = ops::resume::Request { run, agents, examples, more, limits };
         let stopped = ops::resume::resume(&project, &request, &mut desk.watch())?;
         end(desk, &project, &stopped, no_input)
     }

@@ -216,16 +216,16 @@ impl Service for Server {
             PROMPTS.iter().find(|row| row.name == name).ok_or_else(|| format!("there is no prompt {name:?}"))?;
         let status = self.status().map_err(|error| words(&error))?;
         let targets = match &status.stage {
-            Stage::Green { targets } => format!("these tests pass with the simplest honest code: {}", targets.join(", ")),
+            Stage::Green { targets } => {
+                format!("these tests pass with the simplest honest code: {}", targets.join(", "))
+            }
             Stage::Open => "the failing test pass with the simplest honest code".to_owned(),
         };
         let task = match phase.name {
             "red" => "Write one failing test for the next part of the brief. Change tests only; a stub that lets it \
                       compile is fine. It has to fail because the feature is missing."
                 .to_owned(),
-            "green" => format!(
-                "Make {targets}. Do not change tests or the test runner's configuration."
-            ),
+            "green" => format!("Make {targets}. Do not change tests or the test runner's configuration."),
             _ => "Improve names and structure of the code and the tests. Nothing they do changes.".to_owned(),
         };
         let now = if status.phase == Phase::Green { "GREEN" } else { "RED or REFACTOR" };

@@ -45,6 +45,7 @@ mod scripts;
 mod session;
 mod several;
 mod stale;
+mod steer;
 mod surroundings;
 mod terminal;
 mod test;
