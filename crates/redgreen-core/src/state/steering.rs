@@ -75,6 +75,8 @@ impl State {
     pub fn before_test(&self) -> Option<&Waypoint> {
         let is_after_red = match &self.situation {
             Situation::Paused { after, .. } => *after != Phase::Plan,
+            // What they made of an accepted test was refused.
+            Situation::Working { attempt, .. } if attempt.edited => true,
             Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
                 matches!(phase, Phase::Green | Phase::Refactor)
             }
@@ -124,8 +126,14 @@ impl State {
         if self.before(self.editable()?)?.progress.head.commit != *to {
             return None;
         }
+        // The tests beside an accepted RED are still withheld, and tried again.
+        let withheld = match &self.situation {
+            Situation::Working { attempt, .. } => attempt.withheld.clone(),
+            _ => self.progress.withheld.clone(),
+        };
         self.go_back_to(to)?;
-        if let Situation::Working { attempt, stage, .. } = &mut self.situation {
+        if let Situation::Working { phase, attempt, stage } = &mut self.situation {
+            attempt.withheld = withheld.filter(|_| *phase == Phase::Red);
             attempt.tree = tree.clone();
             attempt.human = true;
             attempt.edited = true;

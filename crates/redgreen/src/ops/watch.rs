@@ -40,7 +40,9 @@ pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> R
             Some(state @ State { left: Some(outcome), .. }) if !at_work => {
                 return Ok(Stopped { outcome: outcome.clone(), state: state.clone(), folder });
             }
-            Some(State { left: None, .. }) if !at_work && lines.is_empty() => return Err(stopped_midway(&folder).into()),
+            Some(State { left: None, .. }) if !at_work && lines.is_empty() => {
+                return Err(stopped_midway(&folder).into());
+            }
             None if started.elapsed() > BEGINS_WITHIN => {
                 return Err(Failure::usage(format!("run {} never began", folder.id))
                     .next(format!("redgreen abort {}", folder.id))

@@ -86,7 +86,11 @@ fn words_said_while_a_run_is_left_leave_it_left() {
 
 #[test]
 fn a_rejected_test_is_written_anew_with_the_words() {
-    for words in ["edits ok edits ok reject", "edits ok edits ok resume edits interrupt reject"] {
+    for words in [
+        "edits ok edits ok reject",
+        "edits ok edits ok edit passes reject",
+        "edits ok edits ok resume edits interrupt reject",
+    ] {
         let story = Story::of(pausing(&[Phase::Red]), &[], &format!("usable {words}"));
         let asked = assignment(&story.state);
         assert_eq!((asked.role, story.state.expected_tree().as_str()), (Role::Test, "tree1"), "{words}");

@@ -195,6 +195,31 @@ fn code_that_the_user_changes_by_hand_is_judged_again() {
 }
 
 #[test]
+fn what_the_user_changes_is_tried_with_the_withheld_tests_as_well() {
+    let red = r#"
+[[red]]
+do = [
+  { write = "test_add.py", text = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n" },
+  { write = ".redgreen/withheld/test_more.py", text = "from calc import add\n\n\ndef test_more():\n    assert add(4, 5) == 9\n" },
+]
+"#;
+    let story = Story::new().quick();
+    story.script("kata.toml", &[PLAN, red, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml --pause-after red,green \"an adder\"").exits(3).says("1 test withheld");
+    let place = worktree(&story);
+    fs::write(place.join("test_add.py"), "from calc import add\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n")
+        .unwrap();
+    story.redgreen("resume").exits(3).says("1 test withheld").says("GREEN is accepted");
+    assert!(place.join("test_more.py").exists(), "it joined the tests");
+    fs::write(place.join("calc.py"), "def add(a, b):\n    return 4\n").unwrap();
+    story.redgreen("resume").exits(3).says("what you changed in GREEN is refused").says("green.overfits");
+    fs::write(place.join("calc.py"), "def add(a, b):\n    return b + a\n").unwrap();
+    story.redgreen("resume").exits(3).says("waiting for a human");
+    let files = story.git(&format!("ls-tree -r --name-only {}", story.branch()));
+    assert!(files.contains("test_more.py"), "{files}");
+}
+
+#[test]
 fn a_plan_changed_in_its_pause_is_planned_anew_also_after_a_kill() {
     let story = Story::new().quick();
     let plan = PLAN.replace("- [ ] adds\\n", "- [ ] adds\\n- [ ] subtracts\\n");
