@@ -160,172 +160,172 @@ macro_rules! vocabulary {
 
 vocabulary! {
     PlanSelected "plan.selected" Nobody
-        "the planner named the next test of the list" "write that test";
+        "the planner chose the next test" "write that test";
     PlanFinished "plan.finished" Nobody
-        "the planner says nothing is left, and every box is ticked" "review the result";
+        "the planner is done and every box is ticked" "review the result";
     PlanNoAnswer "plan.no_answer" Plan
-        "the planner's answer does not hold the JSON object that names the next test"
+        "the planner's answer has no JSON object with the next test"
         "answer {\"currentTest\": {\"description\", \"testFile\", \"implFile\"}} or {\"currentTest\": null}";
     PlanNoList "plan.no_list" Plan
         "there is no test-list.md with checkboxes" "write test-list.md with one `- [ ]` line per test";
     PlanNotInList "plan.not_in_list" Plan
-        "the test the planner named is not an open item of test-list.md" "name an open item of the list, word for word";
+        "the planner chose a test that is not an open item of test-list.md" "choose an open item of the list, word for word";
     PlanUnfinished "plan.unfinished" Plan
-        "the planner says nothing is left, but boxes of test-list.md are open" "name one of the open items";
+        "the planner says it is done, but test-list.md has open boxes" "choose one of the open items";
     PlanTicked "plan.ticked" Plan
-        "the planner changed boxes that only an accepted cycle changes" "leave the boxes alone; drop an item that is not needed";
+        "the planner ticked or unticked boxes" "do not change boxes; remove items that are not needed";
     PlanTouchesCode "plan.touches_code" Plan
-        "planning changed something other than the list and documentation" "change test-list.md only";
+        "the planner changed files other than the list and documentation" "change only test-list.md";
 
     RedAssertion "red.assertion" Nobody
-        "the new test runs, and its assertion fails" "make it pass";
+        "the new test runs and its assertion fails" "make it pass";
     RedMissingSymbol "red.missing_symbol" Nobody
-        "the new test asks for something that does not exist yet" "make it exist, and the test pass";
+        "the new test uses a name that does not exist yet" "implement it and make the test pass";
     RedNotImplemented "red.not_implemented" Nobody
-        "the new test reaches code that says it is not implemented" "implement it";
+        "the new test calls code that is not implemented yet" "implement it";
     RedError "red.error" Nobody
-        "the new test runs, and ends with an error in the code it calls" "make it pass";
+        "the new test runs and fails with an error in the code it calls" "make it pass";
     RedPasses "red.passes" Test
-        "the new test passes already: it does not ask for anything new" "look at the assertion: it must fail first";
+        "the new test already passes" "change the assertion: the test must fail before the code is written";
     RedNoTests "red.no_tests" Test
-        "no new or changed test was collected" "write one test where the runner finds it";
+        "the test runner found no new or changed test" "write a test where the runner finds it";
     RedSkipped "red.skipped" Test
-        "the new test is skipped: it asks for nothing" "take the skip away";
+        "the new test is skipped" "remove the skip";
     RedSyntax "red.syntax" Test
-        "the test file cannot be parsed" "correct the syntax of the test";
+        "the test file has a syntax error" "fix the syntax of the test";
     RedDoesNotLoad "red.does_not_load" Test
-        "the test file cannot be loaded, for a reason other than a missing piece of the feature"
-        "make the test load";
+        "the test file does not load, and not because the feature is missing"
+        "fix the test so that it loads";
     RedTimedOut "red.timed_out" Test
-        "the suite did not end within its time limit" "make the test end by itself";
+        "the tests did not finish within the time limit" "write a test that finishes";
     RedCrashed "red.crashed" Test
-        "the run ended before every test had a result" "write a test that fails instead of ending the run";
+        "the test run ended before every test had a result" "write a test that fails without ending the test run";
     RedOthersFail "red.others_fail" Test
-        "tests that passed before fail now, or are skipped" "leave the other tests and their code as they were";
+        "tests that passed before now fail or are skipped" "restore the other tests and the code";
     RedTestsVanished "red.tests_vanished" Test
-        "tests that passed before are gone" "bring them back";
+        "tests that passed before are missing" "restore them";
     RedTouchesImplementation "red.touches_implementation" Test
-        "code was written before its test was accepted" "change tests only; the code comes next";
+        "the step changes code before the test is accepted" "change only tests; write the code in GREEN";
 
     RedUnrelatedSymbol "red.unrelated_symbol" Test
-        "the test asks for something that is no part of the feature and does not exist"
-        "use only what the project has, or what the brief asks for";
+        "the test uses a name that does not exist and is not part of the feature"
+        "use only names that exist or that the brief asks for";
     RedNoCall "red.no_call" ("red.unrelated_failure", "red.cannot_pass") Test
-        "the new test does not call the code it is about" "call the code, and look at what it gives back";
+        "the new test does not call the code it tests" "call the code and check its result";
     RedNoAssertion "red.no_assertion" Test
-        "the new test passes with code that does nothing" "assert what the code has to do";
+        "the new test passes with code that does nothing" "add an assertion about the result";
     RedFlaky "red.flaky" Test
-        "the new test fails at one time and passes at another" "write a test whose result does not change by itself";
+        "the new test sometimes fails and sometimes passes" "make the test deterministic";
 
     RedWrongCount "red.wrong_count" Test
-        "the number of new tests is not the one that is asked for" "write every test case that is asked for, once";
+        "the number of new tests is wrong" "write each requested test case once";
 
     RedCaseMissing "red.case_missing" Test
-        "no test says that it covers a test case of the specification"
-        "write the test, with the case's id in its name, docstring or comment";
+        "a test case of the specification has no test"
+        "write the test, with the id of the case in its name, docstring or a comment";
 
     GreenPasses "green.passes" Nobody
-        "every test of the run passes, and none is missing" "improve the code, or leave it";
+        "all tests pass and none is missing" "refactor the code, or continue";
     GreenNothingRed "green.nothing_red" Test
         "no test fails at the base, so there is nothing to make pass"
         "if tests and code changed together: redgreen verify; if the test has a commit of its own, judge that first (redgreen judge red) and use it as --base; if only the form of the code changed: redgreen judge refactor";
     GreenStillFailing "green.still_failing" Code
-        "a test that has to pass still fails" "make it pass";
+        "a test that must pass still fails" "make it pass";
     GreenDoesNotCompile "green.does_not_compile" Code
-        "the code cannot be built or loaded" "make it build";
+        "the code does not build or load" "fix the build";
     GreenRegression "green.regression" Code
-        "tests that passed before fail now" "find another way that keeps them passing";
+        "tests that passed before now fail" "change the code so that they pass again";
     GreenTestsChanged "green.tests_changed" Code
-        "tests were changed while making them pass" "leave the tests as they are and change the code";
+        "the step changes tests" "restore the tests and change only the code";
     GreenTestsVanished "green.tests_vanished" Code
-        "tests that have to pass are gone" "bring them back";
+        "tests that must pass are missing" "restore them";
     GreenNewlySkipped "green.newly_skipped" Code
-        "tests that have to pass are skipped" "take the skip away and make them pass";
+        "tests that must pass are skipped" "remove the skip and make them pass";
     GreenConfigChanged "green.config_changed" Code
-        "the test runner's configuration was changed while making tests pass" "leave the configuration as it is";
+        "the step changes the test runner's configuration" "restore the configuration";
     GreenReportIncomplete "green.report_incomplete" Code
-        "exit code, report and list of tests do not agree that the run finished" "let the run come to its end";
+        "the test run did not finish: exit code, report and list of tests disagree" "let the test run finish";
     GreenNotDiscriminating "green.not_discriminating" Code
-        "the tests do not tell right from wrong any more: they pass where they have to fail"
-        "let the code give plain values that a test can compare, and leave the test runner alone";
+        "the tests pass where they must fail, so they prove nothing"
+        "return plain values that tests can compare, and do not change the test runner";
     GreenSuspicious "green.suspicious" Code
-        "the code looks at who is asking: at the tests, the test runner or the call stack" "write code that does not know of its tests";
+        "the code depends on the tests, the test runner or the call stack" "write code that does not depend on its tests";
     GreenExamplesDiffer "green.examples_differ" Code
-        "an example that the brief withholds is not met" "write code for every value, not only for those of the tests";
+        "the code does not match a withheld example" "write code for all inputs, not only for those in the tests";
     GreenOverfits "green.overfits" Code
-        "the code passes the tests it was written for, and fails one of those that were withheld"
-        "write code for every value, not only for those of the tests";
+        "the code passes the visible tests and fails a withheld test"
+        "write code for all inputs, not only for those in the tests";
     GreenExamplesUnasked "green.examples_unasked" Nobody
-        "an example that the brief withholds cannot be put to the code: there is no such function, or it takes something else"
-        "a human corrects the examples, or has the code put where they look for it";
+        "cannot run a withheld example: the function was not found, or its signature differs"
+        "correct the examples, or move the function to where they expect it";
     GreenContested "green.contested" Test
-        "whoever writes the code says that a test contradicts the brief"
-        "a human compares both texts, then rolls back to write the test anew, resumes (the test stands) or aborts";
+        "the agent says that a test contradicts the brief"
+        "compare the test with the brief; then roll back to write a new test, resume to keep the test, or abort";
     GreenTimedOut "green.timed_out" Code
-        "the suite did not end within its time limit" "make the code end";
+        "the tests did not finish within the time limit" "make the code finish";
     GreenCoverage "green.coverage" Test
-        "the tests reach fewer lines of the new code than is asked for" "add tests for the lines that are not reached";
+        "the coverage of the new code is too low" "add tests for the lines that are not covered";
     GreenLint "green.lint" Code
-        "the project's linter finds something it did not find before" "correct what it says";
+        "the linter reports new problems" "fix what it reports";
 
     RefactorKept "refactor.kept" Nobody
-        "the code changed, and every test still passes" "plan the next test";
+        "the code changed and all tests still pass" "plan the next test";
     RefactorNothing "refactor.nothing" Nobody
-        "nothing needed changing" "plan the next test";
+        "nothing changed" "plan the next test";
     RefactorGivenUp "refactor.given_up" Nobody
-        "the refactoring was rolled back; the green code stays" "plan the next test";
+        "the refactoring was rolled back; the code of GREEN stays" "plan the next test";
     RefactorRegression "refactor.regression" Code
-        "tests that passed before fail now" "change the form, not what the code does";
+        "tests that passed before now fail" "change the structure of the code, not its behaviour";
     RefactorTurnsGreen "refactor.turns_green" Code
-        "a test that failed before passes now: that is a GREEN" "judge it as GREEN: redgreen judge green";
+        "a test that failed before now passes, so this is a GREEN" "judge it as GREEN: redgreen judge green";
     RefactorTestsVanished "refactor.tests_vanished" Code
-        "tests that passed before are gone or skipped" "keep every test";
+        "tests that passed before are missing or skipped" "keep every test";
     RefactorConfigChanged "refactor.config_changed" Code
-        "the test runner's configuration was changed" "leave the configuration as it is";
+        "the step changes the test runner's configuration" "restore the configuration";
     RefactorTestsWeakened "refactor.tests_weakened" Code
-        "the tests ask for less than before" "keep what the tests ask for, in whatever form";
+        "the tests check less than before" "keep everything that the tests check";
     RefactorPublicRemoved "refactor.public_removed" Code
-        "public code is gone" "keep it, or let a human say whether anybody uses it";
+        "public code was removed" "restore it, or ask a human whether it is still used";
     RefactorBehaviour "refactor.behaviour" Code
-        "the code answers otherwise than before where no test looks" "keep what the code does, or begin with a test";
+        "the code behaves differently for inputs that no test covers" "restore the behaviour, or start with a test";
     RefactorNewFeature "refactor.new_feature" Code
-        "public code is new, and nothing uses it" "leave it out; a later test can ask for it";
+        "the step adds public code that nothing uses" "remove it; add it later with a test";
     RefactorReportIncomplete "refactor.report_incomplete" Code
-        "exit code, report and list of tests do not agree that the run finished" "let the run come to its end";
+        "the test run did not finish: exit code, report and list of tests disagree" "let the test run finish";
     RefactorLint "refactor.lint" Code
-        "the project's linter finds something it did not find before" "correct what it says";
+        "the linter reports new problems" "fix what it reports";
 
     VerifyDoesNotDiscriminate "verify.does_not_discriminate" Test
-        "a new or changed test notices nothing: neither the change nor a fault in the code"
-        "look at what the test compares, or exempt it in the policy";
+        "a new or changed test detects neither the change nor a mutant of it"
+        "improve the assertions of the test, or exempt it in the policy";
     VerifySkipped "verify.skipped" Test
-        "a new or changed test is skipped" "take the skip away, or exempt the test in the policy";
+        "a new or changed test is skipped" "remove the skip, or exempt the test in the policy";
     VerifyFails "verify.fails" Code
-        "a new or changed test does not pass" "make it pass";
+        "a new or changed test fails" "make it pass";
     VerifyNoTest "verify.no_test" Test
-        "changed code that no test notices" "write a test that fails without the change";
+        "no test detects the changed code" "write a test that fails without the change";
     VerifyKillRate "verify.kill_rate" Test
-        "the tests notice fewer faults in the changed lines than the policy asks for"
-        "write tests for the faults that were not noticed";
+        "the tests detect fewer mutants of the changed lines than the policy requires"
+        "write tests for the mutants that survived";
     VerifyRange "verify.range" Runner
-        "the range cannot be looked at" "name commits that are here, with their history";
+        "cannot read the range" "use commits that exist in this clone, with their history";
     VerifyUnable "verify.unable" Runner
-        "the tests of the range could not be run" "make them run here: redgreen doctor";
+        "cannot run the tests of the range" "fix the tests on this machine: redgreen doctor";
 
     TaskCriteria "task.criteria" Code
-        "a command that has to end well by the task's own criteria ends with an error" "make it end well";
+        "a command in the task's criteria fails" "make it succeed";
     TaskPoint "task.modification_point" Code
-        "a file that the task says is changed was not touched" "change it, or correct modification_points of the task";
+        "a file in modification_points did not change" "change it, or correct modification_points in the task";
     EnvironmentChanged "environment.changed" Code
-        "installed packages are not what they were before the work, and no manifest says why"
-        "put the environment back, or declare the dependency";
+        "installed packages changed without a change of a manifest"
+        "restore the environment, or declare the dependency";
     EnvironmentPlanted "environment.planted" Code
-        "a new file takes the place of a part of the language or of the test runner" "give it another name";
+        "a new file shadows a module of the language or of the test runner" "rename it";
     ChangeSubmodule "change.submodule" Code
-        "the change is inside a submodule or a nested repository, which this repository cannot hold"
-        "keep the change inside this repository";
+        "the step changes files in a submodule or nested repository"
+        "change only files of this repository";
     RunnerBroken "runner.broken" Runner
-        "the test runner itself could not work" "make the test command run, then resume";
+        "the test runner itself failed" "fix the test command, then resume";
 }
 
 impl Verdict {

@@ -65,32 +65,32 @@ const EVERYWHERE: &str = "Everywhere";
 #[command(
     name = "redgreen",
     version,
-    about = "Has AI agents develop software test-first, and judges every step with the real test runner",
+    about = "Drives AI coding agents through TDD and checks every step by running your tests",
     after_help = "Examples:\n  \
-                  redgreen demo                                          see it work, in a scratch folder\n  \
-                  redgreen doctor                                        could a run start in this project?\n  \
-                  redgreen test                                          its tests, in one summary\n  \
-                  redgreen run \"add roman numerals\"                      develop it on a branch of its own\n  \
-                  redgreen why                                           where it stands, and why\n  \
-                  redgreen approve                                       merge it\n  \
-                  redgreen undo                                          take the merge back\n\n\
-                  Exit codes: 0 done, 1 a \"no\" (gave up, aborted), 2 usage, 3 waiting for a human, \
-                  4 environment (git, test runner, agent), 5 budget spent, 70 a bug of ours, 130 interrupted"
+                  redgreen demo                                          see how it works, in a temporary folder\n  \
+                  redgreen doctor                                        check that a run can start here\n  \
+                  redgreen test                                          run your tests\n  \
+                  redgreen run \"add roman numerals\"                      develop a feature on a new branch\n  \
+                  redgreen why                                           explain the state of the run\n  \
+                  redgreen approve                                       merge the run\n  \
+                  redgreen undo                                          undo the merge\n\n\
+                  Exit codes: 0 success, 1 refused, gave up or aborted, 2 usage, 3 waiting for you, \
+                  4 environment (git, test runner, agent), 5 budget spent, 70 bug in redgreen, 130 interrupted"
 )]
 struct Cli {
-    /// Work as if started in this folder
+    /// Run in this folder
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     directory: Option<PathBuf>,
-    /// Answer in JSON: one versioned object a line
+    /// Print JSON: one versioned object per line
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = EVERYWHERE)]
     color: Color,
-    /// Say nothing on the way to the answer
+    /// Print only the result
     #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     quiet: bool,
-    /// Run the commands that this project's settings name, without asking (environment: REDGREEN_TRUST=1)
+    /// Run the commands in this project's settings without asking (environment: REDGREEN_TRUST=1)
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     trust: bool,
     #[command(subcommand)]

@@ -1,3 +1,5 @@
+//! What a user may say, and what becomes of a list that they edited.
+
 use super::*;
 
 fn strings(words: &[&str]) -> Vec<String> {

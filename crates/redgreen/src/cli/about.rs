@@ -10,7 +10,7 @@ use crate::failure::Code;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  redgreen completions bash > ~/.local/share/bash-completion/completions/redgreen")]
 pub(super) struct CompletionsArgs {
-    /// The shell they are for
+    /// The shell
     shell: Shell,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct CompletionsArgs {
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  redgreen man > redgreen.1 && man ./redgreen.1")]
 pub(super) struct ManArgs {
-    /// The page of one verb
+    /// The page of one command
     verb: Option<String>,
 }
 

@@ -11,9 +11,9 @@ use crate::failure::Code;
 use crate::ops::agents::{self, Agents, BuiltIn, Reach};
 use crate::view::{self, name};
 
-/// Show who could work: whose models the built-in agent has a key for, which coding agents are here and logged in
+/// List the agents you can use: installed coding agents, and models that the built-in agent has a key for
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Each one that is installed is asked who it is; no request goes to a model.\n\n\
+#[command(after_help = "Starts each installed agent to read its version and login; sends no request to a model.\n\n\
                         Examples:\n  redgreen agents\n  redgreen agents --json\n  redgreen run --agent claude \"…\"")]
 pub(super) struct Args {}
 

@@ -13,18 +13,18 @@ use crate::failure::{Code, Failure};
 use crate::ops::bench::goals::{Landed, Unit, losses, mebibytes};
 use crate::ops::bench::{self, Bench, Length, Part};
 
-/// Measure what redgreen itself costs on this machine, beside git and the tests
+/// Measure the time and memory that redgreen itself needs on this machine
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Works in a scratch folder of its own. Needs git and cargo; no key, no network.\n\n\
+#[command(after_help = "Works in a temporary folder. Needs git and cargo; no key, no network.\n\n\
                         Examples:\n  redgreen bench\n  redgreen bench suites\n  redgreen bench --quick --json\n  redgreen bench --compare docs/figures.json")]
 pub(super) struct Args {
-    /// What to measure; without one, everything
+    /// What to measure [default: everything]
     #[arg(value_name = "PART")]
     parts: Vec<Choice>,
-    /// Fewer turns and smaller repositories
+    /// Use fewer rounds and smaller repositories
     #[arg(long)]
     quick: bool,
-    /// Compare with figures that `bench --json` printed before; one that became worse is exit code 1
+    /// Compare with the output of an earlier `bench --json`; exit with 1 if a figure got worse
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 }
@@ -33,19 +33,19 @@ pub(super) struct Args {
 enum Choice {
     /// A run of three cycles, start-up, status and history
     Run,
-    /// A turn of an agent that is a program of its own
+    /// A turn of an external agent
     Agents,
-    /// How fast reports are read
+    /// Reading test reports
     Reports,
-    /// `redgreen test` beside the bare runner
+    /// `redgreen test`, compared with the test runner alone
     Suites,
-    /// A GREEN verdict beside the bare runner
+    /// A GREEN verdict, compared with the test runner alone
     Verdicts,
-    /// A turn of the built-in agent, with a model that answers at once, and the same by other agents that are installed
+    /// A turn of the built-in agent with a model that answers at once, and of other installed agents
     Turns,
-    /// Many runs at the same time, in one repository
+    /// Many runs at once in one repository
     AtOnce,
-    /// What a coding agent waits for before an edit, in a repository of 50,000 files
+    /// The check before an edit of a coding agent, in a repository of 50,000 files
     Hook,
 }
 

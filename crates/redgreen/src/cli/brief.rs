@@ -12,7 +12,7 @@ use crate::failure::Code;
 use crate::ops::brief::{self, Understood};
 use crate::view;
 
-/// Show what redgreen understands of a specification or a task, without running anything
+/// Show how redgreen reads a specification or task, without running anything
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen brief spec.yaml\n  redgreen brief IMPL-1.json --json")]
 pub(super) struct Args {

@@ -10,11 +10,11 @@ use crate::git::Git;
 use crate::ops::clean::{self, Clean, Item, Kind};
 use crate::view;
 
-/// List what redgreen left on the disk and can make again, with sizes, and remove it
+/// List and remove files that redgreen can create again, with sizes
 ///
-/// Worktrees of runs that are over, clean rooms, build output, packages that agents fetched, and folders of `redgreen
-/// demo`. Nothing of a run that is open or at work is removed, and nothing that `redgreen salvage` lists. On a terminal
-/// it asks; elsewhere it only lists, unless --yes is given.
+/// Removes worktrees of finished runs, clean rooms, build output, packages that agents downloaded, and folders of
+/// `redgreen demo`. It keeps everything that belongs to an open run or that `redgreen salvage` lists. On a terminal, it
+/// asks first. Elsewhere, it only lists unless you use --yes.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen clean\n  redgreen clean --dry-run\n  redgreen clean --yes")]
 pub(super) struct Args {

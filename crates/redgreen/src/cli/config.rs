@@ -7,7 +7,7 @@ use crate::failure::Code;
 use crate::ops::config;
 use crate::view;
 
-/// Show every setting that holds here, and where it came from
+/// Show every setting in effect and where it comes from
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen config\n  redgreen config --json")]
 pub(super) struct Args {}

@@ -10,10 +10,10 @@ use crate::failure::Code;
 use crate::ops::context::{self, Context};
 use crate::view;
 
-/// Show what would be sent to an agent, how large it is, and to whom
+/// Show which files would be sent to an agent, their size, and the recipient
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen context src/auth docs/lld.md\n  redgreen context src --json\n\n\
-                        Exit codes: 0 a run with these paths could start, 1 it could not")]
+                        Exit codes: 0 a run with these paths can start, 1 it cannot")]
 pub(super) struct Args {
     /// Files and folders of the project
     #[arg(required = true)]

@@ -9,27 +9,27 @@ use crate::failure::Code;
 use crate::ops::{self, Stopped};
 use crate::view;
 
-/// Merge a run that waits for you, with your hooks and your signature
+/// Merge a finished run, with your git hooks and signature
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  redgreen approve\n  redgreen approve k3x9\n  redgreen approve --squash\n  redgreen approve --push"
 )]
 pub(super) struct ApproveArgs {
-    /// The run [default: the only one that is open]
+    /// The run [default: the only open one]
     run: Option<String>,
-    /// Make one commit of the run; its own commits stay within reach of `redgreen salvage`
+    /// Squash the run into one commit; `redgreen salvage` keeps the original commits
     #[arg(long)]
     squash: bool,
-    /// Then push the branch that it was merged into to its upstream
+    /// Push the target branch to its upstream after the merge
     #[arg(long)]
     push: bool,
 }
 
-/// End a run without a merge; its commits stay within reach of `redgreen salvage`
+/// End a run without merging it; `redgreen salvage` keeps its commits
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen abort\n  redgreen abort k3x9")]
 pub(super) struct AbortArgs {
-    /// The run [default: the only one that is open]
+    /// The run [default: the only open one]
     run: Option<String>,
 }
 

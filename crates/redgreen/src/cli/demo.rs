@@ -12,11 +12,11 @@ use crate::failure::Code;
 use crate::ops::{demo, exit_code, status};
 use crate::view;
 
-/// See it work: develop a kata in a scratch folder with a scripted agent and the real `cargo test`
+/// See how it works: develop a kata in a temporary folder, with a scripted agent and the real `cargo test`
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Needs git and cargo; no key, no network.\n\nExample:\n  redgreen demo --folder /tmp/kata")]
 pub(super) struct Args {
-    /// Where to play; a new or empty folder [default: a temporary one]
+    /// A new or empty folder [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }

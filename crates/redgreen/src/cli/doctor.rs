@@ -13,11 +13,11 @@ use crate::view::{self, BAD, DOUBT, GOOD, HINT, QUIET, paint};
 const NAME_WIDTH: usize = 10;
 const SAW_LINES_MAX: usize = 40;
 
-/// Check whether a run could start here, by doing what a run does
+/// Check that a run can start here
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Runs the tests in this checkout a few times: all, one, one that does not exist, with coverage.\n\
-                        Exit codes: 0 a run could start, 4 it could not. Somebody to work can also be named later.\n\n\
+                        Exit codes: 0 a run can start, 4 it cannot. You can choose an agent later.\n\n\
                         Examples:\n  redgreen doctor\n  redgreen doctor --json"
 )]
 pub(super) struct Args {}

@@ -17,7 +17,7 @@ const SUBJECT_CHARS_MAX: usize = 60;
 #[command(after_help = "Examples:\n  redgreen history\n  redgreen history --limit 100 --json\n  \
                         git notes --ref=tdd-handoffs show <commit>")]
 pub(super) struct Args {
-    /// At most this many
+    /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }

@@ -11,15 +11,15 @@ use crate::failure::{Code, Failure};
 use crate::ops;
 use crate::view::Printer;
 
-/// Answer a coding agent's hook (a message on stdin), or one of git; `redgreen init --with` installs it
+/// Answer a hook of a coding agent or of git; installed by `redgreen init --with`
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen hook claude < message.json\n  redgreen hook copilot preToolUse\n  \
                         redgreen hook git pre-commit\n\n\
                         Where no session is open it says nothing. Exit codes are those of the host's protocol.")]
 pub(super) struct Args {
-    /// Who asks
+    /// The agent, or a hook of git
     host: Asker,
-    /// What for, where the message does not tell
+    /// The event, if the message does not contain it
     moment: Option<String>,
 }
 

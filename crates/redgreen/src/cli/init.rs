@@ -12,25 +12,25 @@ use crate::ops::init::with::{self, Edit, Way, With};
 use crate::ops::{self, init};
 use crate::view;
 
-/// Write a redgreen.toml with every setting in it, commented out; or have a coding agent, or git, ask redgreen
+/// Write a redgreen.toml with all settings, or install hooks for a coding agent or git
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen init\n  redgreen init --print\n  redgreen init --with claude\n  \
                         redgreen init --with claude --remove\n  redgreen init --with git\n  \
                         redgreen init --hook pre-push")]
 pub(super) struct Args {
-    /// Print it instead of writing it
+    /// Print the file instead of writing it
     #[arg(long)]
     print: bool,
-    /// Write a hook instead, which has `redgreen verify` look at what is pushed
+    /// Install a git hook that runs `redgreen verify` before a push
     #[arg(long, value_name = "HOOK", conflicts_with = "print")]
     hook: Option<Hook>,
-    /// Have this agent, or git, ask redgreen in this checkout: its settings are merged, and what others wrote there stays
+    /// Install the hooks and MCP server of redgreen for this agent, or hooks for git; keeps existing settings
     #[arg(long, value_name = "WHO", conflicts_with = "hook")]
     with: Option<Who>,
-    /// Take it out again
+    /// Remove them again
     #[arg(long, requires = "with")]
     remove: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, requires = "with")]
     yes: bool,
 }

@@ -12,7 +12,7 @@ use crate::failure::Code;
 use crate::ops::judge::{self, Question};
 use crate::view;
 
-/// Judge one step: is it a RED, a GREEN, a REFACTOR?
+/// Judge one step: is it a valid RED, GREEN or REFACTOR?
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                         redgreen judge red --base main --head HEAD\n  \
@@ -22,30 +22,30 @@ use crate::view;
                         redgreen judge green --examples ../withheld.toml\n\n\
                         Exit codes: 0 accepted, 1 refused, 3 undecided")]
 pub(super) struct Args {
-    /// What the step claims to be
+    /// The phase
     phase: PhaseName,
-    /// The commit that was accepted last [default: the one before the head]
+    /// The last accepted commit [default: the parent of the head]
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// The commit to judge; WORKTREE: the files of the checkout as they are; INDEX: what is staged
+    /// The commit to judge; WORKTREE for the files in the checkout, INDEX for the staged files
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     head: String,
-    /// What was asked for, in words
+    /// The request, in words
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     brief: String,
-    /// What was asked for, as the JSON of a TDD task; its `examples` are withheld ones
+    /// The request, as a TDD task (JSON); its `examples` are withheld examples
     #[arg(long, value_name = "FILE", conflicts_with = "brief")]
     task: Option<PathBuf>,
-    /// Calls and their answers that the repository does not hold (TOML or JSON), which GREEN has to meet
+    /// Calls with expected results (TOML or JSON), outside of the repository; GREEN must match them
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
-    /// How the project's tests are run, where redgreen cannot find out
+    /// The command that runs the tests, if redgreen cannot detect it
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
-    /// Seconds that one run of the tests may take
+    /// Timeout for one run of the tests, in seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
-    /// Tell every experiment that led to the verdict, what was seen, and what to type to see it again
+    /// Show every experiment, its result, and how to repeat it
     #[arg(long)]
     explain: bool,
 }

@@ -28,7 +28,7 @@ const EDITS_MAX: u32 = 20;
                         ones are done and stay.\n\
                         To see the plan before work starts: redgreen run --pause-after plan \"<what to build>\"")]
 pub(super) struct Args {
-    /// The run [default: the only one that is open]
+    /// The run [default: the only open one]
     run: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::ops;
 #[command(after_help = "Examples:\n  redgreen reject \"test the total, not the rows\"\n  \
                         redgreen reject k3x9 \"too large: one case at a time\"")]
 pub(super) struct Args {
-    /// The run [default: the only one that is open], and the reason
+    /// The run [default: the only open one], and the reason
     #[arg(value_names = ["RUN", "WHY"], num_args = 1..=2, required = true)]
     words: Vec<String>,
 }

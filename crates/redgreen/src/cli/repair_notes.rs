@@ -7,7 +7,7 @@ use crate::failure::Code;
 use crate::ops::notes;
 use crate::view;
 
-/// Repair damaged handoff notes from the journals; what cannot be repaired is moved aside, never thrown away
+/// Repair damaged handoff notes from the journals; keeps a copy of notes that it cannot repair
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example:\n  redgreen repair-notes")]
 pub(super) struct Args {}

@@ -12,17 +12,17 @@ use crate::foreign;
 use crate::ops::report;
 use crate::view;
 
-/// Show what a run came to: as a summary, as JSON, or as one HTML page
+/// Show the result of a run as a summary, JSON or an HTML page
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen report\n  redgreen report k3x9 --html report.html\n  \
                   redgreen report --html - > report.html\n  redgreen report --json")]
 pub(super) struct Args {
-    /// The run [default: the only one that is open, or the last one]
+    /// The run [default: the only open one, or the last one]
     run: Option<String>,
-    /// Write one HTML page that needs no network; `-` prints it
+    /// Write a self-contained HTML page; `-` prints it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print the summary as markdown; this is what is done anyway
+    /// Print the summary as Markdown (the default)
     #[arg(long, conflicts_with = "html")]
     markdown: bool,
 }

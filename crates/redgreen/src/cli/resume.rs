@@ -14,15 +14,15 @@ use crate::ops::brief::Wish;
 use crate::ops::run::Limits;
 use crate::view;
 
-/// Go on with a run that stopped, was interrupted or killed; or take one over from another clone by its notes
+/// Continue a run that stopped or was killed, or a run from another clone
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen resume\n  redgreen resume k3x9 --budget-usd 10\n  \
                         redgreen resume --more \"negative numbers\"\n  \
                         redgreen resume --or-run \"add roman numerals\"")]
 pub(super) struct Args {
-    /// The run: its id, or the beginning or end of it [default: the only one that is open]
+    /// The run: its id, or the start or end of it [default: the only open one]
     run: Option<String>,
-    /// What to build where there is nothing to resume: a new run begins with it
+    /// The request for a new run, if there is no run to resume
     #[arg(long, value_name = "REQUEST", conflicts_with = "run")]
     or_run: Option<String>,
     /// Develop another case, in your own words; also where the run is done and not merged yet
@@ -30,10 +30,10 @@ pub(super) struct Args {
     more: Option<String>,
     #[command(flatten)]
     agents: AgentArgs,
-    /// Withhold these examples from here on; a run of another clone does not bring its own along
+    /// Use these withheld examples from now on; a run from another clone does not include its own
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
-    /// Do not ask at the end, even on a terminal
+    /// Do not ask for approval at the end
     #[arg(long)]
     no_input: bool,
     #[command(flatten)]

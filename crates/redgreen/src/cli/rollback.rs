@@ -6,7 +6,7 @@ use super::Desk;
 use crate::failure::Code;
 use crate::ops;
 
-/// Take an open run back to one of its accepted commits; what came after is kept under a salvage ref
+/// Return an open run to one of its accepted commits; `redgreen salvage` keeps the later ones
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen history\n  redgreen rollback 3fa94c1b20")]
 pub(super) struct Args {

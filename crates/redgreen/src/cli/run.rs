@@ -17,7 +17,7 @@ use crate::ops::brief::Wish;
 use crate::ops::run::Ready;
 use crate::view;
 
-/// Develop a feature test by test on a branch of its own; your checkout is not touched until you approve
+/// Develop a feature test by test on a new branch; your checkout does not change until you approve
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen run add roman numerals\n  \
                         redgreen run \"what's the time in Rome?\"\n  \
@@ -31,44 +31,44 @@ use crate::view;
                         redgreen run --script kata.toml \"add roman numerals\"")]
 #[command(group = clap::ArgGroup::new("wish").args(["request", "spec", "task", "lld"]))]
 pub(super) struct Args {
-    /// What to build, in your own words; quotes are needed only for what your shell would read otherwise
+    /// What to build, in your own words; quote it if it contains special characters of your shell
     #[arg(value_name = "REQUEST")]
     request: Vec<String>,
-    /// A specification (YAML or JSON): all its tests are written first, then the code
+    /// A specification (YAML or JSON); all tests are written first, then the code
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
-    /// A TDD task (JSON) of another tool's planner
+    /// A TDD task (JSON) from another planner
     #[arg(long, value_name = "FILE")]
     task: Option<PathBuf>,
-    /// A RED artifact (YAML or JSON): its tests are put in place, and the code is written; with --spec, the specification
-    /// they are of
+    /// A RED artifact (YAML or JSON): start with its tests, and write the code; use --spec for the specification they
+    /// belong to
     #[arg(long, value_name = "FILE", conflicts_with_all = ["request", "task", "lld"])]
     red: Option<PathBuf>,
-    /// A design document of the project, shown to every agent
+    /// A design document in the project; every agent gets it
     #[arg(long, value_name = "FILE", requires = "issue")]
     lld: Option<PathBuf>,
-    /// The issue that the design is for
+    /// The number of the issue that the design belongs to
     #[arg(long, value_name = "ID", requires = "lld")]
     issue: Option<String>,
-    /// Files and folders of the project that every agent is shown, one or more, so the request comes before it;
-    /// `redgreen context` says what would be sent
+    /// Files and folders in the project that every agent gets; put the request first. `redgreen context` shows what would
+    /// be sent
     #[arg(long, value_name = "PATH", num_args = 1..)]
     context: Vec<PathBuf>,
     #[command(flatten)]
     agents: AgentArgs,
-    /// Calls and their answers that no agent sees (TOML or JSON), which the result has to meet
+    /// Calls with expected results (TOML or JSON) that no agent sees; the code must match them
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
-    /// The branch the result is meant for [default: the one that is checked out]
+    /// The branch to merge into [default: the current branch]
     #[arg(long, value_name = "BRANCH")]
     onto: Option<String>,
-    /// The name of the branch to work on, below redgreen/ [default: redgreen/<words of the request>-<id>]
+    /// The branch to work on, under redgreen/ [default: redgreen/<words of the request>-<id>]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// A folder that gets the artifacts and the summary, too, such as .workflow/active/<session>/.process
+    /// Copy the artifacts and the summary to this folder, for example .workflow/active/<session>/.process
     #[arg(long, value_name = "DIR")]
     artifacts: Option<PathBuf>,
-    /// Do not ask at the end, even on a terminal
+    /// Do not ask for approval at the end
     #[arg(long)]
     no_input: bool,
     #[command(flatten)]
@@ -79,10 +79,10 @@ pub(super) struct Args {
 pub(super) struct AgentArgs {
     #[arg(long, value_name = "NAME", help = agent_help())]
     agent: Option<String>,
-    /// The model of the built-in agent, as <model> or <provider>/<model> [default: as configured]
+    /// The model of the built-in agent: <model> or <provider>/<model> [default: the setting]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The file a scripted agent plays [default: as configured]
+    /// The file for the scripted agent [default: the setting]
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
 }
@@ -90,8 +90,8 @@ pub(super) struct AgentArgs {
 /// Every agent by its name, so that nobody has to look for them elsewhere.
 fn agent_help() -> String {
     format!(
-        "Who works in every phase: {}, or one that redgreen.toml defines; <name>:<model> chooses the model too. \
-         `redgreen agents` shows which are ready [default: as configured]",
+        "The agent for all phases: {}, or one from redgreen.toml; <name>:<model> also sets the model. `redgreen agents` \
+         lists the ones that are ready [default: the setting]",
         choice::known().join(", ")
     )
 }
@@ -104,29 +104,28 @@ impl From<AgentArgs> for Choice {
 
 #[derive(clap::Args, Debug, Default)]
 pub(super) struct LimitArgs {
-    /// Tries after the first one, in each phase [default: 3, or as configured]
+    /// Retries in each phase [default: 3, or the setting]
     #[arg(long, value_name = "N")]
     max_retries: Option<u32>,
-    /// Implementing turns in one GREEN [default: one more than --max-retries]
+    /// Agent turns in one GREEN [default: --max-retries + 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_iterations: Option<u32>,
-    /// Cycles of PLAN, RED, GREEN and REFACTOR before the run stops, resumable
+    /// Stop after this many cycles of PLAN, RED, GREEN and REFACTOR; `resume` continues
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_cycles: Option<u32>,
-    /// Stop, resumable, when this many tokens are spent
+    /// Stop when this many tokens are spent; `resume` continues
     #[arg(long, value_name = "N")]
     budget_tokens: Option<u64>,
-    /// Stop, resumable, when this much money is spent
+    /// Stop when this much money is spent; `resume` continues
     #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     budget_usd: Option<f64>,
-    /// Stop, resumable, after this many seconds at work
+    /// Stop after this many seconds of work; `resume` continues
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     deadline: Option<f64>,
-    /// Pause after this phase of each cycle, until you resume; several are allowed, `none` pauses nowhere [default: as
-    /// configured]
+    /// Pause after this phase of each cycle; several are allowed, `none` turns pauses off; `resume` continues
     #[arg(long, value_name = "PHASE", value_delimiter = ',')]
     pause_after: Vec<Pause>,
-    /// Ask RED for no tests that the implementer does not see, and try none
+    /// Do not use withheld tests
     #[arg(long)]
     no_withhold: bool,
 }

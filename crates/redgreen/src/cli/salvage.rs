@@ -11,7 +11,7 @@ use crate::failure::Code;
 use crate::ops::salvage::{self, Changes, Detail, Lines};
 use crate::view;
 
-/// List what was set aside before something was taken back, show it, restore it to a branch, or drop it
+/// List, show, restore or delete work that redgreen saved before it removed it
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen salvage\n  redgreen salvage show k3x9/1-gave-up\n  \
                         redgreen salvage diff k3x9/1-gave-up\n  redgreen salvage restore k3x9/1-gave-up --branch rescued\n  \
@@ -23,29 +23,29 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Act {
-    /// List what there is
+    /// List saved work
     List,
-    /// Show what it is: why it was set aside, and the files it changes
+    /// Show why it was saved, and which files it changes
     Show {
-        /// Its name, or a part of it that only one has
+        /// Its name, or a unique part of it
         name: String,
     },
-    /// Show what it changes, line by line, compared with the commit its run started from
+    /// Show its diff against the commit that the run started from
     Diff {
-        /// Its name, or a part of it that only one has
+        /// Its name, or a unique part of it
         name: String,
     },
-    /// Make a branch of it; your checkout is not touched
+    /// Restore it to a branch; your checkout does not change
     Restore {
-        /// Its name, or a part of it that only one has
+        /// Its name, or a unique part of it
         name: String,
-        /// The branch to make [default: salvage/<name>]
+        /// The new branch [default: salvage/<name>]
         #[arg(long, value_name = "NAME")]
         branch: Option<String>,
     },
-    /// Let go of it for good
+    /// Delete it permanently
     Drop {
-        /// Its name, or a part of it that only one has
+        /// Its name, or a unique part of it
         name: String,
     },
 }

@@ -12,7 +12,7 @@ use crate::view;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen say \"use a dataclass\"\n  redgreen say k3x9 \"use a dataclass\"")]
 pub(super) struct Args {
-    /// The run [default: the only one that is open], and the words
+    /// The run [default: the only open one], and the words
     #[arg(value_names = ["RUN", "WORDS"], num_args = 1..=2, required = true)]
     words: Vec<String>,
 }

@@ -6,7 +6,7 @@ use super::Desk;
 use crate::failure::Code;
 use crate::ops::schema;
 
-/// Print the JSON Schema of a file redgreen reads or an answer it gives
+/// Print the JSON Schema of an input file or of JSON output
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen schema spec > spec.schema.json")]
 pub(super) struct Args {

@@ -12,7 +12,7 @@ use crate::failure::{Code, Failure};
 use crate::ops::session::{self, Ask, Checked, Ended, Resolution, Status, Undone};
 use crate::view;
 
-/// Referee test-driven development on this checkout, whoever edits it: your own coding agent, or you
+/// Judge each TDD step in your own checkout, whether you or your coding agent makes it
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                         redgreen session start \"add roman numerals\"\n  \
@@ -28,28 +28,28 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Act {
-    /// Begin a session: the files as they are count as accepted
+    /// Start a session; the current files are the accepted state
     Start {
-        /// What is to be built, in words
+        /// What to build, in words
         brief: Option<String>,
     },
-    /// Show where it stands
+    /// Show the state of the session
     Status,
-    /// Judge the files of the checkout as they are; what they change decides as what
+    /// Judge the files in the checkout; the phase follows from what changed
     Check {
-        /// Commit what is accepted, with the prefix of its phase; only files that changed since the last accepted step
+        /// Commit the accepted step with the prefix of its phase; only files that changed since the last step
         #[arg(long)]
         commit: bool,
-        /// The subject of the commit [default: the first line of the brief]
+        /// The commit subject [default: the first line of the brief]
         #[arg(long, short, value_name = "TEXT", requires = "commit")]
         message: Option<String>,
-        /// Tell every experiment that led to the verdict, what was seen, and what to type to see it again
+        /// Show every experiment, its result, and how to repeat it
         #[arg(long)]
         explain: bool,
     },
-    /// Take the last accepted step back; no file is changed
+    /// Undo the last accepted step; does not change files
     Undo,
-    /// Say that a test is wrong or cannot be met: a human decides
+    /// Report that a test is wrong or cannot pass; a human decides
     Dispute {
         /// What is wrong with it
         why: String,
@@ -57,11 +57,11 @@ enum Act {
         #[arg(long, value_name = "ID")]
         test: Option<String>,
     },
-    /// Decide about a disputed test, at a terminal: keep it, or drop it and its RED
+    /// Decide about a disputed test, on a terminal: keep it, or drop it with its RED
     Resolve { resolution: Word },
-    /// End the session and say what is proven; no file is changed
+    /// End the session and show what is proven; does not change files
     End {
-        /// Also when work is unproven, without asking
+        /// Do not ask if work is unproven
         #[arg(long)]
         unproven: bool,
     },

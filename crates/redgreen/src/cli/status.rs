@@ -16,13 +16,13 @@ const STATE_LINES_MAX: usize = 4;
 /// Words of the user that are shown; `--json` has all.
 const MESSAGES_MAX: usize = 3;
 
-/// Show the runs that are not over, and the last one
+/// Show open runs and the last run
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen status\n  redgreen status --all --json")]
 pub(super) struct Args {
     /// Only this run
     run: Option<String>,
-    /// Every run there ever was
+    /// All runs
     #[arg(long, conflicts_with = "run")]
     all: bool,
 }

@@ -24,7 +24,7 @@ const UNCOVERED_MAX: usize = 5;
 /// Kept of what a runner printed when it says nothing else.
 const TAIL_LINES_MAX: usize = 15;
 
-/// Run the project's tests, in this checkout, and sum up what they say
+/// Run the tests in this checkout and print a summary
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                         redgreen test                                 all of them\n  \
@@ -34,19 +34,19 @@ const TAIL_LINES_MAX: usize = 15;
                         Exit codes: 0 all passed, 1 something failed, 2 nothing matched, 4 could not run, \
                         130 interrupted")]
 pub(super) struct Args {
-    /// Ids, files or folders [default: every test]
+    /// Test ids, files or folders [default: all tests]
     #[arg(value_name = "TEST")]
     tests: Vec<String>,
-    /// Name the tests without running them
+    /// List the tests without running them
     #[arg(long, conflicts_with_all = ["tests", "coverage", "junit"])]
     list: bool,
-    /// Also measure which lines are reached
+    /// Measure coverage
     #[arg(long, conflicts_with = "tests")]
     coverage: bool,
     /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Seconds for everything together
+    /// Timeout for the whole run, in seconds
     #[arg(long, value_name = "S", default_value_t = 1800.0)]
     timeout: f64,
     /// Show every failure and the name of every skipped test

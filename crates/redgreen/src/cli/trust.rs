@@ -7,14 +7,14 @@ use crate::failure::Code;
 use crate::ops::trust::{self, Trust};
 use crate::view;
 
-/// Agree to the commands that this project's settings name; they do not run before
+/// Allow the commands in this project's settings to run
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen trust --show\n  redgreen trust\n  redgreen trust --revoke")]
 pub(super) struct Args {
-    /// Only show them
+    /// Only show the commands
     #[arg(long, conflicts_with = "revoke")]
     show: bool,
-    /// Take it back
+    /// Withdraw your agreement
     #[arg(long)]
     revoke: bool,
 }

@@ -8,14 +8,14 @@ use crate::failure::Code;
 use crate::ops;
 use crate::view;
 
-/// Take back the last merge that `approve` made; the run waits for you again
+/// Undo the last merge of `approve`; the run is open again
 ///
-/// This works while the branch still ends with that merge and the merge is not pushed. Files you changed since are not
-/// touched; if they are in the way, nothing is done. The merge itself stays within reach of `redgreen salvage`.
+/// The merge must be the last commit of the branch, and not pushed yet. Files that you changed since then stay as they
+/// are; if they conflict, nothing happens. `redgreen salvage` keeps the merge.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen undo\n  redgreen undo k3x9")]
 pub(super) struct Args {
-    /// The run [default: the one that was approved last]
+    /// The run [default: the last approved one]
     run: Option<String>,
 }
 

@@ -15,7 +15,7 @@ use crate::failure::{Code, Failure};
 use crate::foreign;
 use crate::ops::verify::{self, Question};
 
-/// Prove a pull request: do its tests fail without its code and pass with it, and is nothing else broken or weakened?
+/// Verify a pull request: its tests fail without its code and pass with it, and no other test is broken or weakened
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                         redgreen verify                                   this branch, against the one it goes into\n  \
@@ -24,28 +24,28 @@ use crate::ops::verify::{self, Question};
                         The policy is [verify] of redgreen.toml as the base has it.\n\
                         Exit codes: 0 proven, 1 refuted, 2 usage, 3 inconclusive, 70 a bug of ours")]
 pub(super) struct Args {
-    /// Commits: A..B, or a branch [default: what the CI system says, else the branch that is checked out]
+    /// Commits: A..B, or a branch [default: the range from CI, or the current branch]
     #[arg(value_name = "RANGE")]
     range: Option<String>,
-    /// HEAD is a merge that a forge made of the base (first parent) and the pull request (second parent)
+    /// HEAD is a merge commit from CI: the base is its first parent, the pull request its second
     #[arg(long, conflicts_with = "range")]
     pr: bool,
-    /// Whether pairs of commits that call themselves RED and GREEN (`test:`, then `feat:` or `fix:`) are judged as well
+    /// Also judge pairs of RED and GREEN commits (`test:`, then `feat:` or `fix:`)
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     commits: Commits,
-    /// Make one part of the experiments, such as 2/5, and print it with --json
+    /// Run one part of the experiments, for example 2/5; use it with --json
     #[arg(long, value_name = "K/N", value_parser = Shard::parse)]
     shard: Option<Shard>,
-    /// Put the parts together that --shard made
+    /// Merge the results of all shards
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["range", "pr", "shard"])]
     merge: Vec<PathBuf>,
-    /// How the project's tests are run, where redgreen cannot find out
+    /// The command that runs the tests, if redgreen cannot detect it
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
-    /// Seconds that one run of the tests may take
+    /// Timeout for one run of the tests, in seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
-    /// Write markdown, as a summary of a job or a comment shows it
+    /// Write Markdown for a job summary or a comment
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
     /// Write SARIF 2.1.0, for code scanning and editors
@@ -57,7 +57,7 @@ pub(super) struct Args {
     /// Write GitLab's code quality report
     #[arg(long, value_name = "FILE")]
     code_quality: Option<PathBuf>,
-    /// Write one HTML page that needs no network
+    /// Write a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use crate::ops;
 #[command(after_help = "Examples:\n  redgreen watch\n  redgreen watch k3x9 --json\n\n\
                         The exit code is that of the run: 3 when it waits for you.")]
 pub(super) struct Args {
-    /// The run [default: the only one that is open, or else the last]
+    /// The run [default: the only open one, or the last one]
     run: Option<String>,
 }
 

@@ -15,11 +15,11 @@ const NOTE_LINES_MAX: usize = 90;
 /// What is shown of an attempt that was not accepted; the report has more.
 const DIFF_LINES_MAX: usize = 40;
 
-/// Explain on one screen why a run is where it is
+/// Explain the state of a run on one screen
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen why\n  redgreen why k3x9 --json")]
 pub(super) struct Args {
-    /// The run [default: the only one that is open, or else the last]
+    /// The run [default: the only open one, or the last one]
     run: Option<String>,
 }
 

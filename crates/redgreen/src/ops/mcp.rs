@@ -132,8 +132,13 @@ impl Server {
     }
 }
 
+/// Claude Code shows the model the value in place of the text, so both name the way out.
 fn said(text: String, value: &impl Serialize) -> Result<Said> {
-    Ok(Said { text, value: Some(serde_json::to_value(value)?), failed: false })
+    let mut value = serde_json::to_value(value)?;
+    if let Some(members) = value.as_object_mut() {
+        members.insert("dispute".to_owned(), WAY_OUT.into());
+    }
+    Ok(Said { text, value: Some(value), failed: false })
 }
 
 fn told(status: &Status) -> String {

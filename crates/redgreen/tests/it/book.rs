@@ -15,6 +15,26 @@ fn page(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// mdBook builds the pages that SUMMARY.md lists, and readers on the repository's site start at README.md.
+#[test]
+fn both_tables_of_contents_list_every_page() {
+    let listed = |name: &str| -> Vec<String> {
+        let text = page(name);
+        let links = text.lines().filter_map(|line| line.strip_prefix("- [")?.split_once(']'));
+        links
+            .filter_map(|(title, rest)| Some(format!("{title} {}", rest.strip_prefix('(')?.split_once(')')?.0)))
+            .collect()
+    };
+    let pages = listed("README.md");
+    assert_eq!(listed("SUMMARY.md"), pages);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book");
+    for entry in fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_page = !["README.md", "SUMMARY.md"].contains(&name.as_str());
+        assert!(!is_page || pages.iter().any(|page| page.ends_with(&format!(" {name}"))), "{name} is not listed");
+    }
+}
+
 #[test]
 fn the_table_of_verdicts_is_the_vocabulary() {
     let page = page("verdicts.md");

@@ -191,7 +191,7 @@ not verified
     assert!(shown.starts_with("refuted: 2 tests and 1 place of the code changed: the tests do not prove"), "{shown}");
     let why = "verify.skipped: test_later: is skipped, and asks for nothing (tests/test_calc.py:3)\n";
     assert!(shown.contains(why), "{shown}");
-    assert!(shown.contains("next: take the skip away, or exempt the test in the policy\n"), "{shown}");
+    assert!(shown.contains("next: remove the skip, or exempt the test in the policy\n"), "{shown}");
     let shown = text(&inconclusive());
     assert!(shown.contains("why  verify.range: the clone is shallow"), "{shown}");
     assert!(
@@ -287,9 +287,9 @@ fn annotations_are_on_their_lines_with_the_worst_first() {
         annotations(&refuted()),
         [
             "::error file=tests/test_calc.py,line=3,title=redgreen%3A verify.skipped::test_later: is skipped, and asks for \
-             nothing%0Anext: take the skip away, or exempt the test in the policy",
+             nothing%0Anext: remove the skip, or exempt the test in the policy",
             "::error file=tests/test_calc.py,line=3,title=redgreen%3A verify.does_not_discriminate::test_adds: passes without \
-             the change too, and notices no fault%0Anext: look at what the test compares, or exempt it in the policy",
+             the change too, and notices no fault%0Anext: improve the assertions of the test, or exempt it in the policy",
             "::error file=calc.py,line=2,endLine=4,title=redgreen%3A verify.no_test::no test notices a fault in calc.py:2-4%0A\
              next: write a test that fails without the change",
         ]
@@ -300,8 +300,8 @@ fn annotations_are_on_their_lines_with_the_worst_first() {
             "::notice file=other.py,line=2,endLine=4,title=redgreen%3A verify.no_test::no test notices a fault in other.py:2-4"
         ]
     );
-    let unknown = "::warning title=redgreen%3A verify.range::the clone is shallow: git fetch --unshallow%0Anext: name commits \
-                   that are here, with their history";
+    let unknown = "::warning title=redgreen%3A verify.range::the clone is shallow: git fetch --unshallow%0Anext: use commits \
+                   that exist in this clone, with their history";
     assert_eq!(annotations(&inconclusive()), [unknown]);
     assert_eq!(annotations(&empty()), [""; 0]);
     let lines = annotations(&many());

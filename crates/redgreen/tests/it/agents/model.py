@@ -5,8 +5,8 @@ and resumed conversations work.
 usage: unshare -n python model.py COMMAND...   serves on 127.0.0.1:4010 while the command runs
 
 With MODEL_STEPS, a file of JSON, it does one step after the other instead, whatever it is told:
-{"write": PATH, "text": TEXT} with the agent's own tool, {"shell": COMMAND}, {"say": WORDS}. What the agent told it along
-the way is printed at the end.
+{"write": PATH, "text": TEXT} with the agent's own tool, {"shell": COMMAND}, {"mcp": TOOL} of the server redgreen, {"say": WORDS}.
+What the agent told it along the way is printed at the end.
 """
 import fcntl, http.server, json, os, re, socket, struct, subprocess, sys, threading
 
@@ -83,6 +83,8 @@ def step(body, tools, asked):
         return "text", now["say"]
     if "shell" in now:
         return "call", shell, command(now["shell"])
+    if "mcp" in now:
+        return "call", f"mcp__redgreen__{now['mcp']}", {}
     name, arguments = write_tool(tools)
     if name:
         return "call", name, arguments(now["write"], now["text"])
@@ -152,6 +154,9 @@ def responses(body):
     if said[0] == "call":
         item = {"type": "function_call", "id": f"fc_{len(LOG):04}", "call_id": f"call_{len(LOG):04}", "name": said[1],
                 "arguments": json.dumps(said[2]), "status": "completed"}
+        # Codex names the tools of a server in a space of their own.
+        if said[1].startswith("mcp__"):
+            item["namespace"], item["name"] = said[1].rsplit("__", 1)
     else:
         item = {"type": "message", "id": f"msg_{len(LOG):04}", "role": "assistant", "status": "completed",
                 "content": [{"type": "output_text", "text": said[1], "annotations": []}]}

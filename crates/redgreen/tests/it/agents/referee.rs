@@ -46,6 +46,20 @@ const GEMINI: Host = Host {
     words: &["--yolo", "-m", "gemini-2.5-pro", "-p", "develop it"],
     is_slow: true,
 };
+/// The same two with the tools of redgreen's MCP server.
+const CLAUDE_MCP: Host = Host {
+    words: &[
+        "-p",
+        "develop it",
+        "--permission-mode",
+        "acceptEdits",
+        "--mcp-config",
+        ".mcp.json",
+        "--allowedTools",
+        "Bash,Write,Edit,mcp__redgreen__status,mcp__redgreen__check",
+    ],
+    ..CLAUDE
+};
 const OPENCODE: Host = Host { name: "opencode", program: "opencode", words: &["run", "develop it"], is_slow: true };
 
 fn write(path: &str, text: &str) -> Value {
@@ -106,6 +120,25 @@ fn honest(host: &Host) {
     story.redgreen("session end").exits(0).says("RED, GREEN");
 }
 
+/// An agent that asks over MCP gets the same verdicts.
+fn over_mcp(host: &Host) {
+    let tool = |name: &str| json!({ "mcp": name });
+    let steps = [
+        tool("status"),
+        write("test_calc.py", TEST),
+        tool("check"),
+        write("calc.py", CODE),
+        tool("check"),
+        json!({ "say": "Done." }),
+    ];
+    let Some((story, said)) = play(host, &steps) else { return };
+    // Claude Code tells its model the JSON of an answer, Codex tells it both.
+    for code in ["red.missing_symbol", "green.passes", "call dispute_test"] {
+        assert!(said.stdout.contains(code), "{} was not told {code}: {}", host.name, said.stdout);
+    }
+    story.redgreen("session end").exits(0).says("RED, GREEN");
+}
+
 /// A cheating one is stopped by a hook or by the check, and the stops come to an end.
 fn cheating(host: &Host) {
     let heredoc = format!("cat > test_calc.py <<'X'\n{WEAK}X");
@@ -153,6 +186,16 @@ fn claude_is_refereed() {
 #[test]
 fn claude_cheats_in_vain() {
     cheating(&CLAUDE);
+}
+
+#[test]
+fn claude_asks_over_mcp() {
+    over_mcp(&CLAUDE_MCP);
+}
+
+#[test]
+fn codex_asks_over_mcp() {
+    over_mcp(&CODEX);
 }
 
 #[test]

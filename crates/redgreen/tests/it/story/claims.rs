@@ -33,7 +33,7 @@ fn fault_2_green_without_a_failing_test_at_its_base_is_told_so() {
     let said = story.redgreen(&format!("judge green --base {base}")).exits(1);
     let said = said.says("there is no failing test at the base: its only test passes there").says("redgreen verify");
     let said = said.says("redgreen judge red");
-    assert!(!said.stdout.contains("bring them back") && !said.stdout.contains("vanished"), "{}", said.stdout);
+    assert!(!said.stdout.contains("restore them") && !said.stdout.contains("vanished"), "{}", said.stdout);
 
     story.file("roman.py", &CODE.replace("def", "# roman numerals\ndef")).commit("no test fails before it");
     let said = story.redgreen("judge green").exits(1).says("all 3 tests pass there");

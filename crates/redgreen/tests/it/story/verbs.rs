@@ -150,7 +150,7 @@ fn why_explains_what_was_refused_given_up_and_undecided() {
     let refused = story(&[PLAN, &passes]);
     refused.redgreen(&format!("{RUN} --max-retries 0")).exits(1);
     let why = refused.redgreen("why").exits(0).says("gave up in RED").says("red.passes").says("with the test");
-    let why = why.says("look at the assertion").says("red-phase-failure.md").says("redgreen resume");
+    let why = why.says("change the assertion").says("red-phase-failure.md").says("redgreen resume");
     fits_a_screen(&why);
 
     let failing = story(&[PLAN, RED, WRONG]);

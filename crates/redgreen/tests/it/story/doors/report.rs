@@ -30,7 +30,7 @@ fn a_page_needs_no_network_holds_no_script_and_escapes_what_came_from_outside() 
         "class=\"phase RED\"",
         "waiting for a human",
         "+class Till:",
-        "→ make it build",
+        "→ fix the build",
         "<b>GREEN</b><i>✕</i>",
     ] {
         assert!(page.contains(words), "{words}");
