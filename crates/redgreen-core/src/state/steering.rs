@@ -127,9 +127,10 @@ impl State {
             return None;
         }
         // The tests beside an accepted RED are still withheld, and tried again.
-        let withheld = match &self.situation {
-            Situation::Working { attempt, .. } => attempt.withheld.clone(),
-            _ => self.progress.withheld.clone(),
+        let withheld = if let Situation::Working { attempt, .. } = &self.situation {
+            attempt.withheld.clone()
+        } else {
+            self.progress.withheld.clone()
         };
         self.go_back_to(to)?;
         if let Situation::Working { phase, attempt, stage } = &mut self.situation {

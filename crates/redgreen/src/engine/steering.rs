@@ -78,7 +78,8 @@ impl Engine<'_> {
             Phase::Plan | Phase::Red | Phase::Refactor | Phase::Complete => held.clone(),
         };
         if held == *expected || tree == *expected {
-            return Ok(());
+            // As it was left: the next agent's to work in.
+            return self.unmark_human(&worktree);
         }
         let to = before.head.commit.clone();
         self.intend("rollback")?;

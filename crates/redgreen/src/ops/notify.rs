@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use redgreen_core::event::Outcome;
+use redgreen_core::tally;
 use redgreen_core::text;
 
 use super::Stopped;
 use crate::engine::{Observer, Project, Sight};
 use crate::process::{Limits, Program};
-use crate::view;
 
 /// A command that takes longer is ended: the run is done, and its user wants the terminal back.
 const TIME_MAX: Duration = Duration::from_secs(10);
@@ -34,10 +34,21 @@ pub(super) fn waits(project: &Project, stopped: &Stopped, observe: Observer<'_>)
 
 /// No shell reads it, so nothing in it is a command.
 fn sentence(stopped: &Stopped) -> String {
-    let words = format!("run {} is {}", stopped.folder.id.tail(), view::outcome(&stopped.outcome));
-    let words = text::without_colours(&words).into_owned();
-    let line = words.lines().next().unwrap_or_default();
-    text::on_one_line(&line.chars().take(MESSAGE_CHARS_MAX).collect::<String>()).into_owned()
+    let why = match &stopped.outcome {
+        Outcome::Paused { after, trouble: None } => format!("{after} is accepted, and the run pauses"),
+        Outcome::Paused { trouble: Some(trouble), .. }
+        | Outcome::MergeBlocked { trouble }
+        | Outcome::Undecided { trouble, .. }
+        | Outcome::GaveUp { trouble, .. }
+        | Outcome::NothingDeveloped { trouble }
+        | Outcome::AgentUnusable { trouble }
+        | Outcome::BaselineUnusable { trouble } => trouble.message.lines().next().unwrap_or_default().to_owned(),
+        Outcome::BudgetSpent { what } => what.clone(),
+        Outcome::Waiting => "everything is done and judged".to_owned(),
+        Outcome::Merged | Outcome::Aborted | Outcome::Interrupted | Outcome::RolledBack { .. } => String::new(),
+    };
+    let words = format!("run {}, {}: {why}", stopped.folder.id.tail(), tally::standing(&stopped.state));
+    text::on_one_line(&words.chars().take(MESSAGE_CHARS_MAX).collect::<String>()).into_owned()
 }
 
 fn needs_somebody(outcome: &Outcome) -> bool {

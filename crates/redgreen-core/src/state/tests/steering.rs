@@ -8,14 +8,12 @@ fn pausing(phases: &[Phase]) -> Policy {
 }
 
 fn assignment(state: &State) -> crate::agent::Assignment {
-    let state = match step::next(state) {
-        Step::Prepare { .. } => state.clone().apply(&prepared(), AT).unwrap(),
-        _ => state.clone(),
-    };
-    match step::next(&state) {
-        Step::Ask { assignment, .. } => *assignment,
-        other => panic!("nobody is asked: {other:?}"),
+    let mut state = state.clone();
+    if let Step::Prepare { .. } = step::next(&state) {
+        state = state.apply(&prepared(), AT).unwrap();
     }
+    let Step::Ask { assignment, .. } = step::next(&state) else { panic!("nobody is asked: {:?}", state.situation) };
+    *assignment
 }
 
 #[test]
@@ -68,7 +66,7 @@ fn words_reach_every_later_turn_and_the_note_once_each() {
     let story = Story::of(Policy::default(), &[], "usable say=1 edits ok say=2");
     assert_eq!(assignment(&story.state).messages, ["words 1", "words 2"]);
     let again = Event::UserSaid { id: "1".to_owned(), message: "words 1".to_owned() };
-    assert!(story.state.clone().apply(&again, AT).is_err(), "a message counts once");
+    assert!(story.state.apply(&again, AT).is_err(), "a message counts once");
     let story = Story::of(Policy::default(), &[], "usable say=1 edits ok say=2 edits ok");
     assert_eq!(story.last_note().1.user_messages, ["words 1", "words 2"]);
     // What is taken back takes no words with it.

@@ -21,7 +21,7 @@ const STRIDE: usize = 5;
 
 fn story() -> Story {
     let story = Story::new().quick();
-    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+    story.script("kata.toml", &["agent = \"adder\"\n", PLAN, RED, GREEN, DONE].concat());
     story
 }
 

@@ -71,8 +71,8 @@ fn a_command_tells_the_user_that_a_run_waits() {
     let lines = fs::read_to_string(&told).unwrap();
     let lines: Vec<&str> = lines.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].contains("is waiting for you: RED is accepted"), "{lines:?}");
-    assert!(lines[1].contains("is waiting for a human"), "{lines:?}");
+    assert!(lines[0].contains(", waiting for you: RED is accepted"), "{lines:?}");
+    assert!(lines[1].contains(", waiting for a human: everything is done"), "{lines:?}");
 }
 
 #[test]
