@@ -119,6 +119,6 @@ fn has_plan(state: &State) -> Result<()> {
     }
     Err(Failure::usage(format!("run {id} has no plan to change: its file lists all tests"))
         .evidence("items can be added once they are done")
-        .next(format!("redgreen resume {id} --more \"<another case>\", then"))
+        .next(format!("redgreen resume {id}, and when it is done: redgreen resume {id} --more \"<another case>\""))
         .into())
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::doors::{SPEC, SPEC_SCRIPT};
 use super::scripts::{DONE, GREEN, PLAN, RED, turn};
 use super::{Said, Story};
 
@@ -251,4 +252,28 @@ do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
     story.redgreen("approve").exits(0);
     assert!(story.root.join("test_double.py").exists());
     story.redgreen("resume --more \"another\"").exits(2);
+}
+
+/// A specification has no plan until its tests are done; then it goes on item by item.
+#[test]
+fn a_finished_specification_goes_on_with_another_case() {
+    let more = r#"
+[[plan]]
+next = { description = "doubles", test-file = "test_double.py", impl-file = "double.py" }
+
+[[red]]
+do = [{ write = "test_double.py", text = "from double import double\n\n\ndef test_doubles():\n    assert double(4) == 8\n" }]
+
+[[green]]
+do = [{ write = "double.py", text = "def double(a):\n    return 2 * a\n" }]
+"#;
+    let story = Story::new().quick().env("EDITOR", "true");
+    story.script("kata.toml", &[SPEC_SCRIPT, more, DONE].concat()).script("spec.yaml", SPEC);
+    story.redgreen("run --script @kata.toml --spec @spec.yaml --pause-after red").exits(3).says("RED is accepted");
+    story.redgreen("plan").exits(2).says("its file lists all tests");
+    story.redgreen("resume").exits(3).says("TASK COMPLETE");
+    story.redgreen("resume --more \"doubles\"").exits(3).says("doubles [plan.selected]").says("waiting for a human");
+    let subjects = story.log(&format!("main..{}", story.branch()));
+    assert!(subjects.iter().any(|subject| subject == "feat: doubles"), "{subjects:?}");
+    story.redgreen("approve").exits(0);
 }
