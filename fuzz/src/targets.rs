@@ -8,6 +8,7 @@ mod change;
 mod hook;
 mod journal;
 mod mcp;
+mod message;
 mod model;
 mod note;
 mod report;
@@ -24,6 +25,7 @@ pub(crate) const TARGETS: &[(&str, Input)] = &[
     ("change", change::input),
     ("hook", hook::input),
     ("journal", journal::input),
+    ("message", message::input),
     ("mcp", mcp::input),
     ("model", model::input),
     ("note", note::input),

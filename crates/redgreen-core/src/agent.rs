@@ -31,6 +31,12 @@ pub struct Assignment {
     /// Corrections to the list after the planner's last turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// What the user said on the way, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+    /// The brief is done: this is about an item that the user added since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
     /// What the diagnosis agent said of the iteration before.
     pub diagnosis: Option<String>,
     /// Tests are asked for that whoever writes the code does not see.
@@ -44,7 +50,7 @@ pub struct Assignment {
 impl Assignment {
     /// All tests of a file are written at once, and made to pass at once.
     pub fn is_batch(&self) -> bool {
-        self.brief.as_ref().is_some_and(|brief| brief.batch().is_some())
+        !self.more && self.brief.as_ref().is_some_and(|brief| brief.batch().is_some())
     }
 }
 

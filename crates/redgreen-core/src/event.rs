@@ -157,6 +157,33 @@ pub enum Event {
         to: Oid,
         salvage: Option<SalvageName>,
     },
+    /// The user rejected the test of the cycle under way: it is written anew, with their words.
+    TestRejected {
+        /// The commit before the test.
+        to: Oid,
+        message: String,
+        salvage: Option<SalvageName>,
+    },
+    /// The user changed what was accepted last by hand, during a pause: it is judged again in place of that.
+    WorkEdited {
+        /// The commit before what was accepted.
+        to: Oid,
+        tree: Oid,
+        salvage: Option<SalvageName>,
+    },
+    /// The user's words for the agents.
+    UserSaid {
+        /// Of the file that brought them.
+        id: String,
+        message: String,
+    },
+    /// The user changed the plan; the next planning begins with it.
+    PlanEdited {
+        id: String,
+        text: String,
+        /// Its open items.
+        pending: Vec<String>,
+    },
     Decided {
         decision: Decision,
         /// How an approved run is merged.
@@ -291,6 +318,12 @@ pub enum Outcome {
         what: String,
     },
     Interrupted,
+    /// The run stops after this phase, as the user wished. `trouble` is why what they changed meanwhile was refused.
+    Paused {
+        after: Phase,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trouble: Option<Trouble>,
+    },
     /// A human took the run back to an accepted commit of its own.
     RolledBack {
         to: Oid,
@@ -316,6 +349,10 @@ impl Event {
             Event::Left { .. } => "left",
             Event::Resumed { .. } => "resumed",
             Event::RolledBack { .. } => "rolled-back",
+            Event::TestRejected { .. } => "test-rejected",
+            Event::WorkEdited { .. } => "work-edited",
+            Event::UserSaid { .. } => "user-said",
+            Event::PlanEdited { .. } => "plan-edited",
             Event::Decided { .. } => "decided",
             Event::MergeBlocked { .. } => "merge-blocked",
             Event::HumanCommitted { .. } => "human-committed",

@@ -58,6 +58,9 @@ pub struct Handoff {
     /// Who took the last turn of each role, with its version, where it is a program of its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<Role, Label>,
+    /// What the user said to the agents on the way, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_messages: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }
@@ -135,6 +138,7 @@ impl Handoff {
             iterations: 0,
             sessions: BTreeMap::new(),
             agents: BTreeMap::new(),
+            user_messages: Vec::new(),
             spent: None,
         }
     }

@@ -42,6 +42,7 @@ pub mod question;
 pub mod report;
 pub mod session;
 pub mod state;
+pub mod steer;
 pub mod step;
 pub mod summary;
 pub mod syntax;

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::agent::{Assignment, Strategy};
 use crate::hearing::bounded;
 use crate::phase::Role;
+use crate::steer::{self, USER_SAYS};
 use crate::test_list;
 use crate::withheld::FOLDER;
 
@@ -15,6 +16,7 @@ const BRIEF_BYTES_MAX: usize = 64 << 10;
 /// A design, or a context file; the guards let no larger one through.
 const DOCUMENT_BYTES_MAX: usize = 100 << 10;
 const TROUBLE_BYTES_MAX: usize = 16 << 10;
+const MESSAGES_BYTES_MAX: usize = 32 << 10;
 const DIAGNOSIS_BYTES_MAX: usize = 8 << 10;
 /// Tests of the list that are named; the file has them all.
 const LISTED_MAX: usize = 50;
@@ -39,6 +41,9 @@ pub fn handoff(assignment: &Assignment) -> String {
         section(&mut text, "Tests to withhold", &words);
     }
     section(&mut text, "Rules", &rules(assignment.role));
+    if let Some(messages) = steer::shown(&assignment.messages) {
+        section(&mut text, "What the user says", &format!("{USER_SAYS}\n\n{}", bounded(&messages, MESSAGES_BYTES_MAX)));
+    }
     if let Some(list) = list(assignment) {
         section(&mut text, "The list of tests", &list);
     }
@@ -190,6 +195,8 @@ mod tests {
             withhold: role == Role::Test,
             strategy: Strategy::New,
             remarks: Vec::new(),
+            messages: Vec::new(),
+            more: false,
         }
     }
 
@@ -219,6 +226,15 @@ mod tests {
                 assert!(text.contains(words), "{role}: {words}\n{text}");
             }
         }
+    }
+
+    #[test]
+    fn the_words_of_the_user_are_marked_as_theirs() {
+        let mut told = assignment(Role::Implementing, Phase::Green);
+        assert!(!handoff(&told).contains("The user says"));
+        told.messages = vec!["use a dataclass".to_owned(), "two\nlines".to_owned()];
+        let text = handoff(&told);
+        assert!(text.contains("The user says") && text.contains("\n- use a dataclass\n- two\n  lines\n"), "{text}");
     }
 
     #[test]

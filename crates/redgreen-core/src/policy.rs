@@ -39,6 +39,9 @@ pub struct Policy {
     pub lint_timeout_ms: u64,
     pub setup_timeout_ms: u64,
     pub budget: Budget,
+    /// The run stops after these phases of each cycle, until the user resumes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pause_after: Vec<Phase>,
 }
 
 /// What a run may cost. `None` is no limit.
@@ -123,6 +126,7 @@ impl Policy {
             lint_timeout_ms: 300_000,
             setup_timeout_ms: 900_000,
             budget: Budget::default(),
+            pause_after: Vec::new(),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::contest::Contest;
 use crate::model::{Request, Tool};
 use crate::phase::Role;
 use crate::report::Report;
+use crate::steer::{self, USER_SAYS};
 use crate::test_list;
 use crate::tool::Kind;
 use crate::tool::digest;
@@ -27,6 +28,7 @@ const DOCUMENT_BYTES_MAX: usize = 100 << 10;
 const TROUBLE_BYTES_MAX: usize = 6 << 10;
 const DIAGNOSIS_BYTES_MAX: usize = 4 << 10;
 const REPORT_BYTES_MAX: usize = 6 << 10;
+const MESSAGES_BYTES_MAX: usize = 16 << 10;
 const FILE_BYTES_MAX: usize = 8 << 10;
 const LIST_BYTES_MAX: usize = 8 << 10;
 const NOTES_BYTES_MAX: usize = 8 << 10;
@@ -116,6 +118,9 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
                 writeln!(text, "{name}: {path}").ok();
             }
         }
+    }
+    if let Some(messages) = steer::shown(&assignment.messages) {
+        writeln!(text, "{USER_SAYS}\n{}", digest::head_and_tail(&messages, MESSAGES_BYTES_MAX)).ok();
     }
     text.push_str(&progress(assignment));
     for remark in assignment.remarks.iter().take(REMARKS_MAX) {

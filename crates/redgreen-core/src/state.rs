@@ -1,7 +1,9 @@
 //! Where a run stands: a fold over its events. `apply` is the only way to change it; `step::next` says what to do.
 
+mod books;
 mod recovery;
 pub mod review;
+mod steering;
 mod work;
 
 use std::collections::BTreeMap;
@@ -17,6 +19,8 @@ use crate::policy::Spent;
 use crate::verdict::{Code, Standing, Verdict};
 use crate::withheld::{Joined, Withheld};
 
+pub use steering::{REJECTED, Steering};
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub run: Run,
@@ -29,12 +33,18 @@ pub struct State {
     pub sessions: BTreeMap<Role, SessionId>,
     /// Who took the last turn of each role, with its version, where it is a program of its own.
     pub agents: BTreeMap<Role, Label>,
+    /// Where the agents work, as far as that is known.
+    pub worktree: Option<String>,
     /// The worktree is known to hold what it should.
     pub prepared: bool,
     /// The engine is not at work on this run, and why.
     pub left: Option<Outcome>,
     /// Every accepted commit, for going back to it.
     pub trail: Vec<Waypoint>,
+    /// Where the run started. Only a rejected or edited first phase goes back there: the commit is the user's.
+    pub start: Option<Waypoint>,
+    /// What the user told the run on its way.
+    pub steering: Steering,
     /// Linters that were unhappy before the run began; they are not blamed on it.
     pub lint_before: Vec<String>,
     /// Reports kept so far, which names the next one's file.
@@ -69,6 +79,8 @@ pub struct Progress {
     pub joined: u64,
     /// What became of each refactoring.
     pub refactorings: Vec<Refactoring>,
+    /// All tests of the file are done; items that were added to it are developed one by one.
+    pub more: bool,
     pub handoff: Option<Handoff>,
 }
 
@@ -117,6 +129,11 @@ pub enum Situation {
         retries: u32,
         trouble: Trouble,
     },
+    /// The run stops after this phase, as the user wished; they resume it.
+    Paused {
+        after: Phase,
+        next: Phase,
+    },
     /// All done; a human approves or aborts. `trouble` is why a merge could not be made.
     Waiting {
         trouble: Option<Trouble>,
@@ -147,6 +164,8 @@ pub struct Attempt {
     pub timeouts: u32,
     /// A person took the last turn. However often they are refused, what they wrote stays where it is.
     pub human: bool,
+    /// It is what the user made of accepted work, during a pause.
+    pub edited: bool,
     /// Told to the next try.
     pub trouble: Option<Trouble>,
     /// Why the last work that was judged was refused.
@@ -207,6 +226,10 @@ pub enum Stage {
     },
     /// A test is said to contradict the brief; a human has to decide.
     Contested {
+        trouble: Trouble,
+    },
+    /// What the user changed by hand was refused; they have to look again.
+    EditRefused {
         trouble: Trouble,
     },
     Linting {
@@ -305,13 +328,20 @@ impl State {
         let illegal = Illegal { event: event.name(), situation: self.situation.name() };
         self.count(event);
         match event {
-            Event::Prepared { .. } if self.left.is_none() && self.needs_worktree() => self.prepared = true,
+            Event::Prepared { worktree, .. } if self.left.is_none() && self.needs_worktree() => {
+                self.prepared = true;
+                self.worktree = Some(worktree.clone());
+            }
             Event::Left { outcome } if self.left.is_none() => {
                 self.left = Some(outcome.clone());
                 self.prepared = false;
             }
             Event::Resumed { policy } => self.resume(policy.as_deref()),
             Event::RolledBack { to, .. } => self.roll_back(to).ok_or(illegal)?,
+            Event::TestRejected { to, message, .. } => self.reject_test(to, message).ok_or(illegal)?,
+            Event::WorkEdited { to, tree, .. } => self.edit_work(to, tree).ok_or(illegal)?,
+            Event::UserSaid { id, message } => self.hear(id, message).ok_or(illegal)?,
+            Event::PlanEdited { id, text, pending } => self.edit_plan(id, text, pending).ok_or(illegal)?,
             Event::Decided { decision, manner } => self.decide(*decision, *manner).ok_or(illegal)?,
             Event::HumanCommitted { commits, work, .. } => {
                 self.human_committed(commits, work.as_ref()).ok_or(illegal)?;
@@ -344,6 +374,7 @@ impl State {
             Situation::Measuring { .. }
             | Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
+            | Situation::Paused { .. }
             | Situation::Waiting { .. }
             | Situation::Reviewing(_)
             | Situation::Merging { .. }
@@ -358,6 +389,7 @@ impl State {
             Situation::Measuring { .. } | Situation::Working { .. } | Situation::Reverting { .. } => !self.prepared,
             Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
+            | Situation::Paused { .. }
             | Situation::Waiting { .. }
             | Situation::Reviewing(_)
             | Situation::Merging { .. }
@@ -409,6 +441,7 @@ impl State {
                 withheld: None,
                 joined: 0,
                 refactorings: Vec::new(),
+                more: false,
                 handoff: None,
             },
             situation,
@@ -416,9 +449,12 @@ impl State {
             turns: BTreeMap::new(),
             sessions: BTreeMap::new(),
             agents: BTreeMap::new(),
+            worktree: None,
             prepared: false,
             left: None,
             trail: Vec::new(),
+            start: None,
+            steering: Steering::default(),
             lint_before: Vec::new(),
             reports: 0,
         }
@@ -449,57 +485,25 @@ impl State {
         progress.written = handoff.tests_written;
         progress.iterations.extend(Some(handoff.iterations).filter(|turns| *turns > 0));
         progress.handoff = Some(handoff.clone());
+        state.steering.messages.clone_from(&handoff.user_messages);
         state.spent = handoff.spent.clone().unwrap_or_default();
         state.sessions.clone_from(&handoff.sessions);
         state.agents.clone_from(&handoff.agents);
         state
     }
 
-    /// Keeps the books: time, money, turns and reports.
-    fn count(&mut self, event: &Event) {
-        if let Event::Turned { took_ms, .. }
-        | Event::Measured { took_ms, .. }
-        | Event::Judged { took_ms, .. }
-        | Event::Reviewed { took_ms, .. }
-        | Event::Linted { took_ms, .. } = event
-        {
-            self.spent.work_ms = self.spent.work_ms.saturating_add(*took_ms);
-        }
-        if let Event::Turned { role, cost, session, agent, .. } = event {
-            *self.turns.entry(*role).or_default() += 1;
-            self.sessions.extend(session.clone().map(|session| (*role, session)));
-            self.agents.extend(agent.clone().map(|agent| (*role, agent)));
-            self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
-            self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
-            let unknown = u32::from(cost.tokens.is_none() && cost.microdollars.is_none());
-            let unpriced = u32::from(cost.tokens.is_some() && cost.microdollars.is_none());
-            self.spent.unknown_turns = self.spent.unknown_turns.saturating_add(unknown);
-            self.spent.unpriced_turns = self.spent.unpriced_turns.saturating_add(unpriced);
-            for (total, part) in [
-                (&mut self.spent.input, cost.input),
-                (&mut self.spent.output, cost.output),
-                (&mut self.spent.cached, cost.cached),
-                (&mut self.spent.requests, cost.requests),
-            ] {
-                *total = total.saturating_add(part.unwrap_or(0));
-            }
-        }
-        if let Event::Measured { .. }
-        | Event::Judged { report: Some(_), .. }
-        | Event::Reviewed { report: Some(_), .. } = event
-        {
-            self.reports += 1;
-        }
-    }
-
     fn resume(&mut self, policy: Option<&crate::policy::Policy>) {
-        self.left = None;
+        let left = self.left.take();
         self.prepared = false;
         if let Some(policy) = policy {
             self.run.policy = policy.clone().bounded();
         }
         if let Situation::Reviewing(review) = &self.situation {
             return self.resume_review((**review).clone());
+        }
+        if let Some(situation) = self.after_pause(left.as_ref()) {
+            self.situation = situation;
+            return;
         }
         match &mut self.situation {
             Situation::Unmeasurable { then, .. } => self.situation = Situation::Measuring { then: *then },
@@ -512,6 +516,7 @@ impl State {
             }
             Situation::Working { attempt, stage, .. } => match stage {
                 Stage::Unable { .. } | Stage::Spent { .. } => *stage = Stage::Asking,
+                Stage::EditRefused { .. } => *stage = Stage::Judging { answer: String::new() },
                 Stage::Doubting { answer, .. } => *stage = Stage::Judging { answer: std::mem::take(answer) },
                 Stage::Contested { trouble } => {
                     attempt.trouble = Some(contest::overruled(trouble));
@@ -529,6 +534,7 @@ impl State {
             },
             Situation::Measuring { .. }
             | Situation::Reverting { .. }
+            | Situation::Paused { .. }
             | Situation::Waiting { .. }
             | Situation::Reviewing(_)
             | Situation::Merging { .. }
@@ -544,10 +550,7 @@ impl State {
         let index = self.trail.iter().position(|waypoint| waypoint.progress.head.commit == *to)?;
         self.trail.truncate(index + 1);
         let waypoint = self.trail.last()?.clone();
-        self.progress = waypoint.progress;
-        self.situation = self.entering(waypoint.next);
-        self.left = None;
-        self.prepared = false;
+        self.enter_at(waypoint);
         Some(())
     }
 
@@ -602,8 +605,10 @@ impl State {
                 }
                 if *usable {
                     // Where a run was adopted is a place to go back to; where one starts is the user's.
-                    if self.progress.handoff.is_some() {
-                        self.trail.push(Waypoint { progress: self.progress.clone(), next: then });
+                    let waypoint = Waypoint { progress: self.progress.clone(), next: then };
+                    match self.progress.handoff {
+                        Some(_) => self.trail.push(waypoint),
+                        None => self.start = Some(waypoint),
                     }
                     self.entering(then)
                 } else {
@@ -637,6 +642,7 @@ impl Situation {
             Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
                 *phase
             }
+            Situation::Paused { next, .. } => *next,
             Situation::Reviewing(review) => review.before.phase(),
             Situation::Waiting { .. } | Situation::Merging { .. } | Situation::Discarding | Situation::Ended(_) => {
                 Phase::Complete
@@ -651,6 +657,7 @@ impl Situation {
             Situation::Working { .. } => "working",
             Situation::Reverting { .. } => "reverting",
             Situation::Halted { .. } => "halted",
+            Situation::Paused { .. } => "paused",
             Situation::Waiting { .. } => "waiting",
             Situation::Reviewing(_) => "reviewing",
             Situation::Merging { .. } => "merging",

@@ -12,6 +12,9 @@ use crate::state::{Acceptance, Attempt, Ending, Reverting, Situation, Stage, Sta
 use crate::text;
 use crate::verdict::Code;
 
+const EDITED: &str = "the user edited the list: keep their items, words and order, add only what is missing, and do \
+                      not bring back what they removed";
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// See to it that the worktree is there, at the accepted commit, and holds exactly this tree.
@@ -81,6 +84,7 @@ pub fn next(state: &State) -> Step {
     match &state.situation {
         Situation::Unmeasurable { trouble, .. } => leave(Outcome::BaselineUnusable { trouble: trouble.clone() }),
         Situation::Halted { phase, trouble, .. } => leave(halted(state, *phase, trouble)),
+        Situation::Paused { after, .. } => leave(Outcome::Paused { after: *after, trouble: None }),
         Situation::Waiting { trouble: None } => leave(Outcome::Waiting),
         Situation::Waiting { trouble: Some(trouble) } => leave(Outcome::MergeBlocked { trouble: trouble.clone() }),
         Situation::Ended(Ending::Merged { .. }) => leave(Outcome::Merged),
@@ -137,6 +141,7 @@ fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
         Stage::Asking => ask(state, phase, attempt, attempt.role(phase)),
         Stage::Diagnosing => ask(state, phase, attempt, Role::Diagnosis),
         Stage::Spent { what } => leave(Outcome::BudgetSpent { what: what.clone() }),
+        Stage::EditRefused { trouble } => leave(Outcome::Paused { after: phase, trouble: Some(trouble.clone()) }),
         Stage::Unable { trouble } => leave(Outcome::AgentUnusable { trouble: trouble.clone() }),
         Stage::Contested { trouble } | Stage::Doubting { trouble, .. } => {
             leave(Outcome::Undecided { phase, trouble: trouble.clone() })
@@ -218,13 +223,21 @@ fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
         completed: progress.completed.clone(),
         pending: progress.pending.clone(),
         trouble: attempt.trouble.clone(),
-        remarks: if phase == Phase::Plan { progress.remarks.clone() } else { Vec::new() },
+        remarks: if phase == Phase::Plan { remarks(state) } else { Vec::new() },
+        messages: state.steering.messages.clone(),
+        more: progress.more,
         diagnosis: attempt.diagnosis.clone(),
         withhold: policy.withhold && role == Role::Test && phase == Phase::Red,
         strategy: state.run.brief.execution.as_ref().map_or(Strategy::New, |execution| execution.session(role)),
     };
     let time_ms = policy.turn_timeout_ms.saturating_mul(u64::from(attempt.timeouts) + 1);
     Step::Ask { assignment: Box::new(assignment), time_ms }
+}
+
+/// What a planner is told about the list.
+fn remarks(state: &State) -> Vec<String> {
+    let edited = state.steering.plan.is_some().then(|| EDITED.to_owned());
+    edited.into_iter().chain(state.progress.remarks.iter().cloned()).collect()
 }
 
 fn commit_message(state: &State, phase: Phase, acceptance: &Acceptance) -> String {
@@ -286,6 +299,7 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         | Situation::Unmeasurable { .. }
         | Situation::Reverting { .. }
         | Situation::Halted { .. }
+        | Situation::Paused { .. }
         | Situation::Waiting { .. }
         | Situation::Reviewing(_)
         | Situation::Merging { .. }
@@ -330,6 +344,7 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         iterations: if phase == Phase::Green { attempt.iteration + 1 } else { 0 },
         sessions: state.sessions.clone(),
         agents: state.agents.clone(),
+        user_messages: state.steering.messages.clone(),
         spent: Some(state.spent.clone()).filter(|spent| *spent != Spent::default()),
     }
 }

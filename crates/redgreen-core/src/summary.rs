@@ -243,6 +243,12 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
             blocked(&trouble.message, "a test suite that runs, then resume", phase, state)
         }
         Outcome::BudgetSpent { what } => blocked(what, "a larger budget, then resume", phase, state),
+        Outcome::Paused { after, trouble: None } => {
+            blocked(&format!("it pauses after {after}"), "the user resumes it", phase, state)
+        }
+        Outcome::Paused { trouble: Some(trouble), .. } => {
+            blocked(&trouble.message, "the user changes it again, then resumes", phase, state)
+        }
         Outcome::Interrupted => blocked("it was interrupted", "resume", phase, state),
         Outcome::RolledBack { to } => blocked(&format!("it was rolled back to {to}"), "resume", phase, state),
     }
@@ -291,6 +297,7 @@ fn attempted(state: &State, blocker: &str) -> String {
         | Situation::Reviewing(_)
         | Situation::Merging { .. }
         | Situation::Discarding
+        | Situation::Paused { .. }
         | Situation::Ended(_) => None,
     };
     let lines = trouble.map(|trouble| trouble.message.lines().filter(|line| !line.trim().is_empty()).take(LINES_MAX));

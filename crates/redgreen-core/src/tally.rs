@@ -62,6 +62,7 @@ pub fn standing(state: &State) -> &'static str {
         Some(Outcome::AgentUnusable { .. }) => "agent unusable",
         Some(Outcome::BaselineUnusable { .. }) => "suite does not run",
         Some(Outcome::BudgetSpent { .. }) => "budget spent",
+        Some(Outcome::Paused { .. }) => "waiting for you",
         Some(Outcome::Interrupted) => "interrupted",
         Some(Outcome::RolledBack { .. }) => "rolled back",
         None => "under way",
@@ -73,6 +74,7 @@ pub fn gate(state: &State) -> &'static str {
     match &state.situation {
         Situation::Ended(Ending::Merged { .. }) => "none: the run is merged",
         Situation::Ended(Ending::Aborted) => "none: the run was aborted",
+        Situation::Paused { .. } => "you let it go on",
         Situation::Reviewing(_) => "the commits that others put on the run's branch are accepted",
         Situation::Measuring { .. }
         | Situation::Unmeasurable { .. }

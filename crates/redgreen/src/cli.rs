@@ -15,13 +15,17 @@ mod hook;
 mod init;
 mod judge;
 mod mcp;
+mod plan;
+mod prompt;
 mod pulse;
+mod reject;
 mod repair_notes;
 mod report;
 mod resume;
 mod rollback;
 mod run;
 mod salvage;
+mod say;
 mod schema;
 mod session;
 mod status;
@@ -29,6 +33,7 @@ mod test;
 mod trust;
 mod undo;
 mod verify;
+mod watch;
 mod why;
 
 use std::io::{self, IsTerminal};
@@ -104,6 +109,10 @@ enum Verb {
     Resume(resume::Args),
     Status(status::Args),
     Why(why::Args),
+    Watch(watch::Args),
+    Say(say::Args),
+    Plan(plan::Args),
+    Reject(reject::Args),
     History(history::Args),
     Approve(decide::ApproveArgs),
     Undo(undo::Args),
@@ -191,6 +200,10 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Resume(args) => args.perform(&desk),
         Verb::Status(args) => args.perform(&desk),
         Verb::Why(args) => args.perform(&desk),
+        Verb::Watch(args) => args.perform(&desk),
+        Verb::Say(args) => args.perform(&desk),
+        Verb::Plan(args) => args.perform(&desk),
+        Verb::Reject(args) => args.perform(&desk),
         Verb::History(args) => args.perform(&desk),
         Verb::Approve(args) => args.perform(&desk),
         Verb::Undo(args) => args.perform(&desk),

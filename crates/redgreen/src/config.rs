@@ -8,6 +8,7 @@ mod models;
 mod properties;
 mod provided;
 pub mod registries;
+mod steering;
 mod stores;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ use crate::process::Program;
 pub use asked::is_inside;
 pub use models::{Models, Secret};
 pub use provided::Provided;
+pub use steering::{Notify, PauseAfter};
 pub use stores::{Store, Way};
 
 /// The project's own settings, from its root.
@@ -50,6 +52,8 @@ pub struct File {
     pub max_cycles: Option<u32>,
     /// Whether RED is asked for tests that whoever writes the code does not see.
     pub withhold: Option<bool>,
+    pub pause_after: Vec<PauseAfter>,
+    pub notify: Notify,
     /// Seconds before the first retry; each further pause is twice as long.
     pub backoff: Option<f64>,
     pub timeout: Timeouts,
@@ -417,6 +421,7 @@ impl File {
             policy.cycles_max = cycles;
         }
         policy.withhold = self.withhold.unwrap_or(policy.withhold);
+        policy.pause_after = self.pause_after.iter().map(|after| after.phase()).collect();
         if let Some(iterations) = self.max_iterations {
             if iterations == 0 {
                 return Err(Failure::usage(format!("max-iterations in {FILE} is 0; GREEN needs at least 1"))

@@ -14,6 +14,7 @@ mod refs;
 mod review;
 mod seen;
 mod stale;
+mod steering;
 mod todo;
 mod turning;
 mod withheld;
@@ -131,6 +132,7 @@ impl<'a> Engine<'a> {
         loop {
             let step = match step::next(&self.state) {
                 Step::Stop => break,
+                step if self.listens_before(&step) && self.read_messages()? => continue,
                 step if self.project.stop.requested() && !matches!(step, Step::Leave { .. }) => {
                     Step::Leave { outcome: Outcome::Interrupted }
                 }
@@ -263,6 +265,7 @@ pub fn not_ready(state: &State) -> Option<Failure> {
         | Situation::Working { .. }
         | Situation::Reverting { .. }
         | Situation::Reviewing(_)
+        | Situation::Paused { .. }
         | Situation::Halted { .. } => Some(
             Failure::usage(format!("run {id} is not done yet: it is in {}", state.phase()))
                 .next(format!("redgreen resume {id}")),

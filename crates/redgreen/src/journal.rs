@@ -1,7 +1,9 @@
 //! What a run did, one line of versioned JSON each: the intent before an effect, the event after it. State is replayed
 //! from here, so a run that was killed goes on where it was.
 
+pub mod mailbox;
 mod store;
+mod tail;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,6 +20,7 @@ use redgreen_core::text::in_quotes;
 use serde::{Deserialize, Serialize};
 
 pub use store::{RunFolder, Store};
+pub use tail::Tail;
 
 use crate::failure::Failure;
 use crate::private;
@@ -130,6 +133,10 @@ impl Journal {
             | Event::Committed { .. }
             | Event::HumanCommitted { .. }
             | Event::RolledBack { .. }
+            | Event::TestRejected { .. }
+            | Event::WorkEdited { .. }
+            | Event::UserSaid { .. }
+            | Event::PlanEdited { .. }
             | Event::Decided { .. }
             | Event::Merged { .. }
             | Event::Undone { .. }

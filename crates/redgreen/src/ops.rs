@@ -17,12 +17,16 @@ pub mod init;
 pub mod judge;
 pub mod mcp;
 pub mod notes;
+pub mod notify;
+pub mod plan;
 pub mod push;
+pub mod reject;
 pub mod report;
 pub mod resume;
 pub mod rollback;
 pub mod run;
 pub mod salvage;
+pub mod say;
 pub mod schema;
 pub mod session;
 pub mod status;
@@ -31,6 +35,7 @@ pub mod trust;
 pub mod unblock;
 pub mod undo;
 pub mod verify;
+pub mod watch;
 pub mod why;
 
 use std::fs;
@@ -93,7 +98,9 @@ pub fn exit_code(outcome: &Outcome) -> Code {
     match outcome {
         Outcome::Merged => Code::Done,
         Outcome::Aborted | Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. } => Code::No,
-        Outcome::Waiting | Outcome::MergeBlocked { .. } | Outcome::Undecided { .. } => Code::Human,
+        Outcome::Waiting | Outcome::Paused { .. } | Outcome::MergeBlocked { .. } | Outcome::Undecided { .. } => {
+            Code::Human
+        }
         Outcome::AgentUnusable { .. } | Outcome::BaselineUnusable { .. } => Code::Environment,
         Outcome::BudgetSpent { .. } => Code::Budget,
         Outcome::Interrupted => Code::Interrupted,

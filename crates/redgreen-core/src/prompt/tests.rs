@@ -24,6 +24,8 @@ pub(super) fn assignment(role: Role) -> Assignment {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        messages: Vec::new(),
+        more: false,
         withhold: false,
         strategy: crate::agent::Strategy::New,
     }
@@ -131,4 +133,13 @@ fn a_model_that_stops_too_early_is_reminded() {
     check(Role::Implementing, r#"{"contest": {"test": "t", "why": "w"}}"#, false, None);
     check(Role::Refactor, "nothing to do", false, None);
     check(Role::Diagnosis, "the sign", false, None);
+}
+
+#[test]
+fn the_words_of_the_user_are_marked_as_theirs() {
+    for role in [Role::TestList, Role::Test, Role::Implementing, Role::Refactor, Role::Diagnosis] {
+        let told = Assignment { messages: vec!["use a dataclass".to_owned()], ..assignment(role) };
+        let text = first(&told, &Evidence::default());
+        assert!(text.contains("The user says, newest last") && text.contains("\n- use a dataclass\n"), "{text}");
+    }
 }

@@ -29,6 +29,8 @@ fn stage(role: Role, request: &str) -> Stage {
         remarks: Vec::new(),
         withhold: false,
         strategy: Strategy::New,
+        messages: Vec::new(),
+        more: false,
     };
     Stage { assignment, framework: "pytest", files: Vec::new(), window: 8_192 }
 }

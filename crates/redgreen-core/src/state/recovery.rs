@@ -18,6 +18,7 @@ impl State {
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
             | Situation::Waiting { .. }
+            | Situation::Paused { .. }
             | Situation::Reviewing(_)
             | Situation::Merging { .. }
             | Situation::Discarding
@@ -250,6 +251,7 @@ impl Stage {
             | Stage::Judging { .. }
             | Stage::Doubting { .. }
             | Stage::Contested { .. }
+            | Stage::EditRefused { .. }
             | Stage::Linting { .. }
             | Stage::Recording
             | Stage::Committing { .. }

@@ -51,6 +51,7 @@ impl State {
             | Situation::Unmeasurable { .. }
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
+            | Situation::Paused { .. }
             | Situation::Waiting { .. }
             | Situation::Reviewing(_)
             | Situation::Discarding
@@ -142,6 +143,7 @@ impl State {
             | Situation::Unmeasurable { .. }
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
+            | Situation::Paused { .. }
             | Situation::Waiting { .. }
             | Situation::Reviewing(_)
             | Situation::Discarding

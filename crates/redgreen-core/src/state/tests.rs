@@ -12,6 +12,7 @@ use crate::verdict::{Code, Decision, Reason};
 mod batch;
 mod human;
 mod rows;
+mod steering;
 mod walk;
 mod withheld;
 
@@ -154,6 +155,7 @@ fn stage_name(stage: &Stage) -> &'static str {
         Stage::Judging { .. } => "judging",
         Stage::Doubting { .. } => "doubting",
         Stage::Contested { .. } => "contested",
+        Stage::EditRefused { .. } => "edit-refused",
         Stage::Linting { .. } => "linting",
         Stage::Restoring { .. } => "restoring",
         Stage::Diagnosing => "diagnosing",
@@ -177,5 +179,6 @@ fn outcome_name(outcome: &Outcome) -> &'static str {
         Outcome::BaselineUnusable { .. } => "baseline-unusable",
         Outcome::BudgetSpent { .. } => "budget-spent",
         Outcome::Interrupted => "interrupted",
+        Outcome::Paused { .. } => "paused",
     }
 }

@@ -23,6 +23,7 @@ impl State {
                 if *role == attempt.role(phase) =>
             {
                 attempt.human = *human;
+                self.steering.shown(phase);
                 match turn {
                     Turn::Done { answer } => {
                         attempt.from = std::mem::replace(&mut attempt.tree, tree.clone());
@@ -65,6 +66,7 @@ impl State {
                     Decision::Accepted => self.lint_or_commit(phase, acceptance),
                     Decision::Undecided if verdict.is_contest() => Stage::Contested { trouble: told(verdict) },
                     Decision::Undecided => Stage::Doubting { answer, trouble: told(verdict) },
+                    Decision::Refused if attempt.edited => Stage::EditRefused { trouble: told(verdict) },
                     Decision::Refused if verdict.lacks_coverage() => {
                         return Some(self.uncovered(attempt, verdict, report.as_ref(), at));
                     }
@@ -80,6 +82,10 @@ impl State {
                     let unmet = criteria.iter().map(|said| Reason::new(Code::TaskCriteria, said));
                     let mut verdict = Verdict::refused(found.chain(unmet).collect());
                     verdict.standing = acceptance.verdict.standing;
+                    if attempt.edited {
+                        let stage = Stage::EditRefused { trouble: told(&verdict) };
+                        return Some(Situation::Working { phase, attempt, stage });
+                    }
                     return Some(self.refused(phase, attempt, &verdict, at));
                 }
             }
@@ -105,7 +111,7 @@ impl State {
                 Stage::Noting { acceptance, next }
             }
             (Stage::Noting { next, .. }, Event::Noted { handoff, .. }) => {
-                return Some(self.hand_over(phase, next, handoff));
+                return Some(self.hand_over(phase, next, handoff, attempt.edited));
             }
             _ => return None,
         };
@@ -140,6 +146,7 @@ impl State {
                     progress.removed.retain(|item| !planning.pending.contains(item));
                 }
                 progress.remarks.clone_from(&attempt.list);
+                self.steering.planned();
                 if progress.current.is_some() { Phase::Red } else { Phase::Complete }
             }
             Phase::Red => {
@@ -163,7 +170,7 @@ impl State {
                 progress.joined = progress.joined.saturating_add(joined);
                 Phase::Refactor
             }
-            Phase::Refactor | Phase::Complete if self.run.brief.batch().is_some() => {
+            Phase::Refactor | Phase::Complete if self.run.brief.batch().is_some() && !progress.more => {
                 progress.completed = self.run.brief.case_names();
                 progress.pending.clear();
                 progress.targets.clear();
@@ -183,14 +190,15 @@ impl State {
         }
     }
 
-    pub(super) fn hand_over(&mut self, phase: Phase, next: Phase, handoff: &Handoff) -> Situation {
+    /// `seen` when the user made this change themselves, and so need not be asked about it.
+    pub(super) fn hand_over(&mut self, phase: Phase, next: Phase, handoff: &Handoff, seen: bool) -> Situation {
         self.progress.handoff = Some(handoff.clone());
         if phase == Phase::Refactor {
             self.progress.cycle = self.progress.cycle.saturating_add(1);
             self.progress.current = None;
         }
         self.trail.push(Waypoint { progress: self.progress.clone(), next });
-        self.entering(next)
+        if seen { self.entering(next) } else { self.pausing(phase, next) }
     }
 
     pub(super) fn revert(

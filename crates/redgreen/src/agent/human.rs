@@ -12,6 +12,7 @@ use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Turn};
 use redgreen_core::orders;
 use redgreen_core::phase::Role;
 use redgreen_core::report::Exit;
+use redgreen_core::steer;
 use redgreen_core::test_list::{self, Known, TestList};
 use serde_json::json;
 
@@ -99,9 +100,10 @@ impl Human {
         let task = orders::task(assignment);
         // One sentence a line: a longer line is cut off on the screen.
         let withheld = orders::withheld(assignment).map(|words| format!("\n{}", words.replace(". ", ".\n")));
-        let withheld = withheld.unwrap_or_default();
+        let said = steer::shown(&assignment.messages).map(|messages| format!("\nYou said:\n{messages}"));
+        let more = withheld.unwrap_or_default() + &said.unwrap_or_default();
         // What was refused is on the screen already: the verdict says it, or the line about the run that goes on.
-        format!("\n{}: {task}{withheld}\n  in   {}\n{end}{edit}\n", assignment.phase, worktree.display())
+        format!("\n{}: {task}{more}\n  in   {}\n{end}{edit}\n", assignment.phase, worktree.display())
     }
 
     /// The next test is the first open box; where a keyboard is there, its files are asked for.

@@ -139,7 +139,7 @@ impl Script {
         let list = self.turns.get(&assignment.role).map_or(&[][..], Vec::as_slice);
         let index = usize::try_from(assignment.turn).unwrap_or(usize::MAX);
         match list.get(index) {
-            Some(entry) => play::entry(entry, play::Stage::new(orders)),
+            Some(entry) => play::entry(entry, &assignment.messages, play::Stage::new(orders)),
             None => Ok(self.without_entry(assignment, list.len())),
         }
     }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::Desk;
-use super::run::{AgentArgs, LimitArgs, end};
+use super::prompt::end;
+use super::run::{AgentArgs, LimitArgs};
 use crate::agent::choice::Choice;
 use crate::failure::Code;
 use crate::ops;
@@ -16,6 +17,7 @@ use crate::view;
 /// Continue a run that stopped or was killed, or a run from another clone
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen resume\n  redgreen resume k3x9 --budget-usd 10\n  \
+                        redgreen resume --more \"negative numbers\"\n  \
                         redgreen resume --or-run \"add roman numerals\"")]
 pub(super) struct Args {
     /// The run: its id, or the start or end of it [default: the only open one]
@@ -23,6 +25,9 @@ pub(super) struct Args {
     /// The request for a new run, if there is no run to resume
     #[arg(long, value_name = "REQUEST", conflicts_with = "run")]
     or_run: Option<String>,
+    /// Develop another case, in your own words; also where the run is done and not merged yet
+    #[arg(long, value_name = "CASE", conflicts_with = "or_run")]
+    more: Option<String>,
     #[command(flatten)]
     agents: AgentArgs,
     /// Use these withheld examples from now on; a run from another clone does not include its own
@@ -38,7 +43,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let project = desk.trusted_project()?;
-        let Self { run, or_run, agents, examples, no_input, limits } = self;
+        let Self { run, or_run, more, agents, examples, no_input, limits } = self;
         let (agents, limits): (Choice, Limits) = (agents.into(), limits.into());
         if let Some(request) = or_run.filter(|_| run.is_none())
             && !ops::resume::is_there(&project)?
@@ -56,7 +61,7 @@ impl Args {
             let stopped = ops::run::run(&project, &request, &mut desk.watch())?;
             return end(desk, &project, &stopped, no_input);
         }
-        let request = ops::resume::Request { run, agents, examples, limits };
+        let request = ops::resume::Request { run, agents, examples, more, limits };
         let stopped = ops::resume::resume(&project, &request, &mut desk.watch())?;
         end(desk, &project, &stopped, no_input)
     }

@@ -1,26 +1,22 @@
-//! `redgreen run`: the main job, and the question at its end.
+//! `redgreen run`: the main job.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use redgreen_core::event::{Commits, Outcome};
+use redgreen_core::phase::Phase;
 use redgreen_core::text::shell_word;
 
 use super::Desk;
+use super::prompt::end;
 use crate::agent::Team;
 use crate::agent::choice::{self, Choice};
 use crate::config::NetworkAccess;
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
+use crate::ops;
 use crate::ops::brief::Wish;
 use crate::ops::run::Ready;
-use crate::ops::{self, Stopped};
-use crate::process::{Typed, typed};
 use crate::view;
-
-/// The most of a diff that is shown before the question is asked again.
-const PATCH_BYTES_MAX: usize = 1 << 20;
 
 /// Develop a feature test by test on a new branch; your checkout does not change until you approve
 #[derive(clap::Args, Debug)]
@@ -28,6 +24,7 @@ const PATCH_BYTES_MAX: usize = 1 << 20;
                         redgreen run \"what's the time in Rome?\"\n  \
                         redgreen run --model ollama/qwen3-coder --budget-tokens 500000 \"add roman numerals\"\n  \
                         redgreen run --onto develop --json \"fix the leap year\"\n  \
+                        redgreen run --pause-after plan,red \"fix the leap year\"\n  \
                         redgreen run --spec spec.yaml\n  \
                         redgreen run --issue 87 --lld docs/lld.md --context src/auth\n  \
                         redgreen run --red red.yaml --spec spec.yaml\n  \
@@ -126,9 +123,34 @@ pub(super) struct LimitArgs {
     /// Stop after this many seconds of work; `resume` continues
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     deadline: Option<f64>,
+    /// Pause after this phase of each cycle; several are allowed, `none` turns pauses off; `resume` continues
+    #[arg(long, value_name = "PHASE", value_delimiter = ',')]
+    pause_after: Vec<Pause>,
     /// Do not use withheld tests
     #[arg(long)]
     no_withhold: bool,
+}
+
+/// Where a run pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Pause {
+    Plan,
+    Red,
+    Green,
+    Refactor,
+    None,
+}
+
+impl Pause {
+    fn phase(self) -> Option<Phase> {
+        match self {
+            Pause::Plan => Some(Phase::Plan),
+            Pause::Red => Some(Phase::Red),
+            Pause::Green => Some(Phase::Green),
+            Pause::Refactor => Some(Phase::Refactor),
+            Pause::None => None,
+        }
+    }
 }
 
 impl Args {
@@ -175,6 +197,8 @@ impl From<LimitArgs> for ops::run::Limits {
             budget_usd: args.budget_usd,
             deadline: args.deadline,
             no_withhold: args.no_withhold,
+            pause_after: (!args.pause_after.is_empty())
+                .then(|| args.pause_after.iter().filter_map(|pause| pause.phase()).collect()),
         }
     }
 }
@@ -195,88 +219,6 @@ fn nothing_to_build(folder: &Path, context: &[PathBuf]) -> Failure {
             .evidence("--context only says what agents are shown")
             .next(format!("redgreen run \"<what to build>\" --context {}", words(context))),
     }
-}
-
-/// Says how the run stopped; on a terminal, a run that waits for a human asks the one who is there.
-pub(super) fn end(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> Result<Code> {
-    desk.stopped(stopped);
-    let decided = decide(desk, project, stopped, no_input)?;
-    let last = decided.as_ref().unwrap_or(stopped);
-    if !desk.printer.json
-        && let Some(closing) = ops::report::closing(project, last)?
-    {
-        desk.printer.more(&format!("\n{closing}"));
-    }
-    Ok(last.code())
-}
-
-/// Asks the human who is there, when it is the human's turn.
-fn decide(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> Result<Option<Stopped>> {
-    let here = !no_input && !desk.printer.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if stopped.outcome != Outcome::Waiting || !here {
-        return Ok(None);
-    }
-    let merged = ops::decide::to_be_merged(project, &stopped.state)?;
-    let trees = [stopped.state.run.base.tree.as_str(), merged.as_str()];
-    desk.printer.talk(&changes(project, trees)?);
-    match ask(desk, project, trees)? {
-        Some(answer) => {
-            let id = Some(stopped.folder.id.as_str());
-            let decided = match answer {
-                Answer::Approve => ops::decide::approve(project, id, Commits::Merged, &mut desk.watch())?,
-                Answer::Abort => ops::decide::abort(project, id, &mut desk.watch())?,
-            };
-            super::decide::approved(desk, project, &decided);
-            Ok(Some(decided))
-        }
-        None => Ok(None),
-    }
-}
-
-/// The files that would be merged, and how much of each.
-fn changes(project: &Project, [old, new]: [&str; 2]) -> Result<String> {
-    const FILES_MAX: usize = 30;
-    let stats = project.git.diff_stat(old, new)?;
-    let mut text = String::new();
-    for stat in stats.iter().take(FILES_MAX) {
-        let count = |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
-        text.push_str(&format!("  +{:<5} -{:<5} {}\n", count(stat.added), count(stat.removed), view::name(&stat.path)));
-    }
-    if stats.len() > FILES_MAX {
-        text.push_str(&format!("  and {}\n", view::count(stats.len() - FILES_MAX, "more file")));
-    }
-    Ok(text)
-}
-
-enum Answer {
-    Approve,
-    Abort,
-}
-
-/// Asks until it is understood; an empty line or the end of input leaves the run waiting.
-fn ask(desk: &Desk, project: &Project, [old, new]: [&str; 2]) -> Result<Option<Answer>> {
-    const QUESTIONS_MAX: u32 = 20;
-    for _ in 0..QUESTIONS_MAX {
-        desk.printer.talk("approve (merge) or abort? [approve/abort/diff, Enter decides later] ");
-        match typed(&desk.stop, None)? {
-            Typed::Line(line) => match line.as_str() {
-                "approve" | "yes" => return Ok(Some(Answer::Approve)),
-                "abort" => return Ok(Some(Answer::Abort)),
-                "diff" => desk.printer.talk(&patch(project, old, new)?),
-                "" => return Ok(None),
-                // `no` could mean "abort" or "later"; only one of them can be taken back.
-                _ => desk.printer.talk(&format!("{line:?} is none of `approve` (or `yes`), `abort` and `diff`\n")),
-            },
-            Typed::End | Typed::TimeUp => return Ok(None),
-        }
-    }
-    Ok(None)
-}
-
-/// What would be merged, line by line.
-fn patch(project: &Project, old: &str, new: &str) -> Result<String> {
-    let diff = project.git.diff_text(old, new, PATCH_BYTES_MAX)?;
-    Ok(view::patch(&diff.text, diff.cut))
 }
 
 /// To whom what is sent, and what the fence leaves open: before the first run, and where the settings open more.

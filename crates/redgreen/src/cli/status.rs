@@ -13,6 +13,9 @@ use crate::view;
 /// How much of a long reason is shown; `redgreen why` has the rest.
 const STATE_LINES_MAX: usize = 4;
 
+/// Words of the user that are shown; `--json` has all.
+const MESSAGES_MAX: usize = 3;
+
 /// Show open runs and the last run
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen status\n  redgreen status --all --json")]
@@ -63,6 +66,11 @@ pub(super) fn rows(run: &Overview) -> Vec<(&'static str, String)> {
         ("test", run.current_test.as_ref().map_or_else(String::new, |test| view::brief(&test.description))),
         ("withheld", withheld(run)),
         ("state", state),
+        ("you said", said(run)),
+        (
+            "plan",
+            if run.plan_edited { "edited by you; the next planning begins with it".to_owned() } else { String::new() },
+        ),
         ("branch", branch(run)),
         ("spent", view::cost(&run.spent)),
     ]
@@ -77,6 +85,13 @@ fn withheld(run: &Overview) -> String {
         (0, before) => format!("{} of accepted cycles, part of the tests now", tests(before)),
         (now, before) => format!("{} until GREEN is accepted; {} of earlier cycles", tests(now), tests(before)),
     }
+}
+
+/// The newest words of the user, and whether any wait.
+fn said(run: &Overview) -> String {
+    let newest = run.messages.iter().rev().take(MESSAGES_MAX).rev().map(|message| view::brief(message));
+    let unread = (run.unread > 0).then(|| format!("({} for the next turn)", view::count(run.unread, "message")));
+    newest.chain(unread).collect::<Vec<_>>().join("\n")
 }
 
 /// A run that is over has no branch of its own any more.

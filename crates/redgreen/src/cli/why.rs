@@ -78,6 +78,7 @@ pub(super) fn doing(intent: &str) -> &str {
         "prepare" => "setting up the worktree",
         "measure" => "running the tests and linters as they were",
         "pause" => "waiting before the next try",
+        "listen" => "reading what you said",
         "ask" => "the agent's turn",
         "judge" => "running the tests to judge the turn",
         "lint" => "running the linters",

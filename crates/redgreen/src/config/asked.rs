@@ -21,6 +21,8 @@ impl File {
         ask("test.fence", (test.fence == Fence::None).then(|| "none".to_owned()).into_iter().collect());
         ask("worktree.setup", self.worktree.setup.clone());
         ask("lint.commands", self.lint.commands.clone().unwrap_or_default());
+        let notify = &self.notify.command;
+        ask("notify.command", (!notify.is_empty()).then(|| notify.join(" ")).into_iter().collect());
         ask("agent.script", agent.script.iter().map(path).collect());
         // Whoever names the server gets the key.
         ask("model.base-url", self.model.base_url.iter().cloned().collect());

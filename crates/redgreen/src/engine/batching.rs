@@ -53,7 +53,7 @@ impl Engine<'_> {
         if tried.verdict.decision != Decision::Accepted {
             return Ok(None);
         }
-        if phase == Phase::Red && brief.batch().is_some() {
+        if phase == Phase::Red && brief.batch().is_some() && !self.state.progress.more {
             let in_source = self.tests_in_source(tree, &tried.change)?;
             let tests = self.source_tests(tree, &tried.change)?;
             let written = Written { before, after: &tried.shown, in_source, tests: &tests };

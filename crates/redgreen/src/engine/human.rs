@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use redgreen_core::agent::Assignment;
 use redgreen_core::event::{Mark, Outcome};
 use redgreen_core::names::{Oid, SalvageName};
+use redgreen_core::phase::Phase;
 
 use super::Engine;
 use super::turning::write;
@@ -20,6 +21,11 @@ impl Engine<'_> {
     /// Written before the person is asked, so that it is there whenever their files are.
     pub(super) fn mark_human(&self, worktree: &Worktree, assignment: &Assignment) -> Result<()> {
         write(&worktree.private, HUMAN, turn_of(assignment).as_bytes())
+    }
+
+    /// From here on it is the user's: no turn has this name.
+    pub(super) fn mark_paused(&self, worktree: &Worktree, after: Phase) -> Result<()> {
+        write(&worktree.private, HUMAN, format!("pause after {after}").as_bytes())
     }
 
     pub(super) fn is_humans(&self, worktree: &Worktree) -> bool {
@@ -100,6 +106,7 @@ impl Engine<'_> {
             | Outcome::BaselineUnusable { .. }
             | Outcome::BudgetSpent { .. }
             | Outcome::NothingDeveloped { .. }
+            | Outcome::Paused { .. }
             | Outcome::Interrupted => true,
             Outcome::Merged
             | Outcome::Aborted

@@ -139,6 +139,7 @@ impl Engine<'_> {
     pub(super) fn leave(&mut self, outcome: &Outcome) -> Result<Event> {
         let worktree = self.worktree();
         let expected = self.state.expected_tree().clone();
+        self.hand_to_user(outcome)?;
         if self.is_ready(&worktree)? && !self.stays(&worktree, outcome)? {
             self.salvage_unless(&worktree, "interrupted", &[&expected, &self.state.progress.head.tree])?;
         }
@@ -151,39 +152,55 @@ impl Engine<'_> {
 
     /// Takes the run back to a commit it stood at; what came after stays under a salvage ref.
     pub fn roll_back(&mut self, to: &Oid) -> Result<Outcome> {
+        self.go_back(to, |to, salvage| Event::RolledBack { to, salvage })
+    }
+
+    /// The same, for a reason that the event tells.
+    pub(super) fn go_back(
+        &mut self,
+        to: &Oid,
+        event: impl FnOnce(Oid, Option<SalvageName>) -> Event,
+    ) -> Result<Outcome> {
         self.intend("rollback")?;
-        let git = &self.project.git;
-        let head = self.state.progress.head.clone();
+        let head = self.state.progress.head.tree.clone();
         let mut salvage = self.salvage_kept_work("rolled-back")?;
         let worktree = self.worktree();
         if self.is_humans(&worktree) && self.is_ready(&worktree)? {
-            salvage = self.salvage_unless(&worktree, "rolled-back", &[&head.tree])?.or(salvage);
+            salvage = self.salvage_unless(&worktree, "rolled-back", &[&head])?.or(salvage);
             self.remove_worktree(&worktree)?;
         }
-        if head.commit != *to {
-            salvage = Some(git.salvage(&self.folder.id, "rolled-back", &head.tree, &head.commit)?);
-            let branch = self.branch_ref();
-            let tip = git.read_ref(&branch)?.unwrap_or_else(|| head.commit.clone());
-            // What a person put on top came after as well.
-            if tip != head.commit && tip != *to {
-                git.salvage(&self.folder.id, "rolled-back", &git.tree_of(&tip)?, &tip)?;
-            }
-            let edit = RefEdit::Update { name: &branch, new: to, old: &tip };
-            if git.edit_refs(&[edit])? == Swap::Moved && git.read_ref(&branch)?.as_ref() != Some(to) {
-                return Err(Failure::environment(format!(
-                    "the branch {} was moved by someone else",
-                    self.state.run.branch
-                ))
-                .next(format!("git branch -f {} {}", shell_word(&self.state.run.branch), head.commit))
-                .into());
-            }
-        }
-        self.record(&Event::RolledBack { to: to.clone(), salvage })?;
+        salvage = self.move_branch_back(to, "rolled-back")?.or(salvage);
+        self.record(&event(to.clone(), salvage))?;
         self.intend("leave")?;
         let outcome = Outcome::RolledBack { to: to.to_owned() };
         let left = self.leave(&outcome)?;
         self.record(&left)?;
         Ok(outcome)
+    }
+
+    /// Moves the run's branch back; its commits from there on stay under a salvage ref.
+    pub(super) fn move_branch_back(&self, to: &Oid, why: &str) -> Result<Option<SalvageName>> {
+        let (git, head) = (&self.project.git, &self.state.progress.head);
+        if head.commit == *to {
+            return Ok(None);
+        }
+        let salvage = git.salvage(&self.folder.id, why, &head.tree, &head.commit)?;
+        let branch = self.branch_ref();
+        let tip = git.read_ref(&branch)?.unwrap_or_else(|| head.commit.clone());
+        // What a person put on top came after as well.
+        if tip != head.commit && tip != *to {
+            git.salvage(&self.folder.id, why, &git.tree_of(&tip)?, &tip)?;
+        }
+        let edit = RefEdit::Update { name: &branch, new: to, old: &tip };
+        if git.edit_refs(&[edit])? == Swap::Moved && git.read_ref(&branch)?.as_ref() != Some(to) {
+            return Err(Failure::environment(format!(
+                "the branch {} was moved by someone else",
+                self.state.run.branch
+            ))
+            .next(format!("git branch -f {} {}", shell_word(&self.state.run.branch), head.commit))
+            .into());
+        }
+        Ok(Some(salvage))
     }
 
     /// Takes the run's merge back: `to` is where the branch it is meant for stood before. The run's own branch comes

@@ -48,6 +48,10 @@ impl Engine<'_> {
                 clear(&path)?;
             }
         }
+        // The user's list comes first, as long as no planning was accepted with it.
+        if let Some(plan) = &self.state.steering.plan {
+            replace(&path, plan.as_bytes())?;
+        }
         self.own_list(worktree).map(drop)
     }
 

@@ -76,6 +76,7 @@ impl Engine<'_> {
             | Situation::Reverting { .. }
             | Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
+            | Situation::Paused { .. }
             | Situation::Waiting { .. }
             | Situation::Reviewing(_)
             | Situation::Merging { .. }

@@ -10,7 +10,7 @@ use redgreen_core::agent::Assignment;
 use redgreen_core::change::{self, Change, ChangedPath, Class, Kind};
 use redgreen_core::names::{Oid, RunFile};
 use redgreen_core::phase::Phase;
-use redgreen_core::state::{Acceptance, Situation, Stage};
+use redgreen_core::state::{Acceptance, Progress, Situation, Stage};
 use redgreen_core::verdict::Decision;
 use redgreen_core::withheld::{self, FILE_BYTES_MAX, FOLDER, Joined, TestFile, Withheld};
 
@@ -98,7 +98,22 @@ impl Engine<'_> {
             (Phase::Green, _) => self.state.progress.withheld.as_ref(),
             (Phase::Red | Phase::Plan | Phase::Refactor | Phase::Complete, _) => None,
         };
-        let Some(Withheld { file, paths, .. }) = withheld else { return Ok(Vec::new()) };
+        withheld.map_or_else(|| Ok(Vec::new()), |withheld| self.read_withheld(withheld))
+    }
+
+    /// The tree of a GREEN without the withheld tests that joined it; those that somebody changed stay.
+    pub(super) fn without_joined(&self, tree: &Oid, before: &Progress) -> Result<Oid> {
+        let git = &self.project.git;
+        let mut left = tree.clone();
+        for file in before.withheld.as_ref().map_or_else(|| Ok(Vec::new()), |withheld| self.read_withheld(withheld))? {
+            if git.read_file(&left, &file.path)?.is_some_and(|bytes| bytes == file.text.as_bytes()) {
+                left = git.with_file_of(&left, &before.head.tree, &file.path)?;
+            }
+        }
+        Ok(left)
+    }
+
+    fn read_withheld(&self, Withheld { file, paths, .. }: &Withheld) -> Result<Vec<TestFile>> {
         let place = self.folder.path.join(file);
         let read = fs::read(&place).map_err(|error| error.to_string());
         let read = read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));

@@ -210,6 +210,11 @@ impl RunFolder {
         self.path.join("turns")
     }
 
+    /// What the user tells the run while it goes on, until it is journalled.
+    pub fn mailbox(&self) -> PathBuf {
+        self.path.join("mailbox")
+    }
+
     /// The agents' names, as they were when the run began.
     pub fn choice(&self) -> PathBuf {
         self.path.join("agents.json")

@@ -89,6 +89,7 @@ fn refusal(state: &State, decision: Decision) -> Option<Failure> {
             | Situation::Working { .. }
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
+            | Situation::Paused { .. }
             | Situation::Waiting { .. }
             | Situation::Reviewing(_)
             | Situation::Discarding => None,

@@ -13,7 +13,7 @@ use redgreen_core::note::Note;
 use redgreen_core::text::{in_quotes, shell_word};
 
 use super::run::{Limits, check_price, keep_agents, keep_examples, of_brief, went_wrong, withheld};
-use super::{Stopped, kill_at, notes, pick, report, state_of, team};
+use super::{Stopped, kill_at, notes, notify, pick, plan, report, state_of, team};
 use crate::agent::choice::Choice;
 use crate::engine::{Engine, Observer, Project, Sight};
 use crate::failure::Failure;
@@ -27,6 +27,8 @@ pub struct Request {
     pub agents: Choice,
     /// A file of withheld examples, in place of those the run has.
     pub examples: Option<PathBuf>,
+    /// Another behaviour to develop, also where the run is done.
+    pub more: Option<String>,
     pub limits: Limits,
 }
 
@@ -68,6 +70,9 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
     let withheld = withheld(project, request.examples.as_deref(), &state.progress.head.commit)?;
     let (journal, state) = Journal::open(&folder, kill_at)?;
     let state = state.context("the run's journal is empty")?;
+    if let Some(item) = &request.more {
+        plan::add(project, &folder, &state, item)?;
+    }
     if request.agents != Choice::default() {
         keep_agents(&folder, &team, &choice)?;
     }
@@ -75,11 +80,13 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
     let policy = request.limits.over(state.run.policy.clone())?;
     let policy = (policy != state.run.policy).then(|| Box::new(policy));
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, Some(team), observe);
-    engine.record(&Event::Resumed { policy }).map_err(|error| went_wrong(&folder, error))?;
+    engine.take_up(policy).map_err(|error| went_wrong(&folder, error))?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    drop(engine);
     // It can be rendered again: `redgreen report`.
     report::keep_summary(project, &stopped).ok();
+    notify::waits(project, &stopped, observe);
     Ok(stopped)
 }
 
@@ -180,8 +187,10 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(team), observe)?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    drop(engine);
     // It can be rendered again: `redgreen report`.
     report::keep_summary(project, &stopped).ok();
+    notify::waits(project, &stopped, observe);
     Ok(stopped)
 }
 

@@ -19,7 +19,7 @@ use redgreen_core::report::{Outcome, Report};
 use redgreen_core::summary;
 
 use super::brief::{Understood, Wish, understand};
-use super::{Stopped, examples, kill_at, notes, report, state_of, team, trust};
+use super::{Stopped, examples, kill_at, notes, notify, report, state_of, team, trust};
 use crate::agent::choice::{Choice, SCRIPTED};
 use crate::agent::external::presence;
 use crate::agent::script::Script;
@@ -71,6 +71,8 @@ pub struct Limits {
     pub deadline: Option<f64>,
     /// No tests are kept from whoever writes the code.
     pub no_withhold: bool,
+    /// The phases to pause after, where they are named.
+    pub pause_after: Option<Vec<Phase>>,
 }
 
 /// A run that can start: everything is checked, nothing is made yet.
@@ -160,8 +162,10 @@ impl<'a> Ready<'a> {
         };
         let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
         let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+        drop(engine);
         // It can be rendered again: `redgreen report`.
         report::keep_summary(project, &stopped).ok();
+        notify::waits(project, &stopped, observe);
         Ok(stopped)
     }
 
@@ -488,6 +492,9 @@ impl Limits {
         }
         if let Some(cycles) = self.max_cycles {
             policy.cycles_max = cycles;
+        }
+        if let Some(phases) = &self.pause_after {
+            policy.pause_after.clone_from(phases);
         }
         policy.withhold &= !self.no_withhold;
         if self.budget_tokens.is_some() {

@@ -16,7 +16,7 @@ use super::notes::Looked;
 use super::{notes, unblock};
 use crate::engine::Project;
 use crate::failure::Failure;
-use crate::journal::{self, RunFolder};
+use crate::journal::{self, RunFolder, mailbox};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,6 +56,15 @@ pub struct Overview {
     /// Tests that the implementer does not see at present, and those that became part of the tests.
     pub tests_withheld: u64,
     pub tests_joined: u64,
+    /// What the user said to the agents on the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+    /// Messages that wait for the next turn.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unread: usize,
+    /// The user edited the list, and planning has not taken it up yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub plan_edited: bool,
     /// A process is at work on it now.
     pub at_work: bool,
     pub situation: String,
@@ -122,6 +131,9 @@ pub fn overview(folder: &RunFolder, state: &State) -> Overview {
         tests_written: tally.written,
         tests_withheld: tally.withheld,
         tests_joined: tally.joined,
+        messages: state.steering.messages.clone(),
+        unread: mailbox::waiting(folder).map_or(0, |waiting| waiting.len()),
+        plan_edited: state.steering.plan.is_some(),
         at_work,
         situation: state.situation.name().to_owned(),
         outcome: state.left.clone(),
@@ -153,10 +165,9 @@ pub fn next_command(state: &State, at_work: bool) -> String {
             );
         }
         Some(Outcome::Undecided { .. }) if is_contested(state) => {
-            let planned = state.trail.iter().rev().find(|waypoint| waypoint.next == Phase::Red);
-            let commit = planned.map(|waypoint| waypoint.progress.head.commit.get(..10).unwrap_or_default());
-            let anew =
-                commit.map(|commit| format!("the test is written anew: redgreen rollback {commit}, then resume\n"));
+            let anew = state
+                .before_test()
+                .map(|_| format!("the test is written anew: redgreen reject {id} \"<why>\", then resume\n"));
             return format!(
                 "{}the test stands: redgreen resume {id}\nneither: redgreen abort {id}",
                 anew.unwrap_or_default()
@@ -168,6 +179,7 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
             return format!("fix the error above, then: redgreen resume {id}    (or: redgreen abort {id})");
         }
+        Some(Outcome::Paused { after, trouble }) => return after_pause(state, *after, trouble.is_some()),
         Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. }) => {
             return format!("redgreen resume {id}    (or: redgreen abort {id})");
         }
@@ -197,8 +209,36 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         | Situation::Working { .. }
         | Situation::Reverting { .. }
         | Situation::Reviewing(_)
+        | Situation::Paused { .. }
         | Situation::Halted { .. } => format!("redgreen resume {id}"),
     }
+}
+
+/// What a user can do with a run that pauses for them.
+fn after_pause(state: &State, after: Phase, is_refused: bool) -> String {
+    let id = state.run.id.tail();
+    let place = state.worktree.as_deref().unwrap_or("the worktree");
+    let go_on = match is_refused {
+        true => format!("change it again in {place}, then: redgreen resume {id}"),
+        false => format!("go on: redgreen resume {id}"),
+    };
+    let mut lines = vec![go_on];
+    match after {
+        Phase::Plan => lines.push(format!("change the plan: redgreen plan {id}, then resume")),
+        Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => {
+            if !is_refused {
+                lines.push(format!("change it by hand: edit {place}, then resume; it is judged again"));
+            }
+            lines.push(format!("write the test anew: redgreen reject {id} \"<why>\", then resume"));
+        }
+    }
+    lines.push(format!("tell the agents something: redgreen say {id} \"<words>\", then resume"));
+    lines.join("\n")
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 fn is_contested(state: &State) -> bool {
@@ -207,6 +247,7 @@ fn is_contested(state: &State) -> bool {
 
 fn trouble(state: &State) -> Option<Trouble> {
     match &state.situation {
+        Situation::Working { stage: Stage::EditRefused { trouble }, .. } => Some(trouble.clone()),
         Situation::Working { attempt, .. } => attempt.trouble.clone(),
         Situation::Unmeasurable { trouble, .. }
         | Situation::Reverting { trouble, .. }
@@ -216,6 +257,10 @@ fn trouble(state: &State) -> Option<Trouble> {
             Reviewing::Refused { trouble } => Some(trouble.clone()),
             Reviewing::Judging | Reviewing::Noting => None,
         },
-        Situation::Measuring { .. } | Situation::Merging { .. } | Situation::Discarding | Situation::Ended(_) => None,
+        Situation::Measuring { .. }
+        | Situation::Paused { .. }
+        | Situation::Merging { .. }
+        | Situation::Discarding
+        | Situation::Ended(_) => None,
     }
 }

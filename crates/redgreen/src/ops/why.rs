@@ -100,8 +100,7 @@ fn last_intent(lines: &[Line]) -> Option<String> {
 /// The verdict, and the tree that it is about.
 fn last_verdict(lines: &[Line]) -> Option<(LastVerdict, Option<&str>)> {
     // What was judged before a rollback is about commits that the run does not have any more.
-    let rolled_back =
-        |line: &&Line| matches!(&line.body, Body::Event(event) if matches!(**event, Event::RolledBack { .. }));
+    let rolled_back = |line: &&Line| matches!(&line.body, Body::Event(event) if matches!(**event, Event::RolledBack { .. } | Event::TestRejected { .. } | Event::WorkEdited { .. }));
     let mut events = lines.iter().rev().take_while(|line| !rolled_back(line)).filter_map(|line| match &line.body {
         Body::Event(event) => Some(event.as_ref()),
         Body::Intent { .. } => None,

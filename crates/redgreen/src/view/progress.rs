@@ -112,6 +112,24 @@ fn told(event: &Event, state: &State) -> String {
             head(&paint(STRONG, "undone"), &words) + &kept.unwrap_or_default()
         }
         Event::Discarded { salvage: Some(name) } => head("kept", &format!("the commits of the run, as {name}")),
+        Event::UserSaid { message, .. } => head(&paint(STRONG, "you said"), message),
+        Event::PlanEdited { pending, .. } => {
+            let items = super::count(pending.len(), "open item");
+            head(&paint(STRONG, "your plan"), &format!("{items}; the next planning begins with it"))
+        }
+        Event::WorkEdited { salvage, .. } => {
+            let kept = salvage.as_ref().map(|name| format!("; what was accepted before is kept as {name}"));
+            notice_line(&format!(
+                "you changed the files of {}; they are judged again{}",
+                state.phase(),
+                kept.unwrap_or_default()
+            ))
+        }
+        Event::TestRejected { to, message, salvage } => {
+            let words = format!("the test, back at {}: {message}", short(to));
+            let kept = salvage.as_ref().map(|name| head("kept", &format!("what came after, as {name}")));
+            head(&paint(STRONG, "rejected"), &words) + &kept.unwrap_or_default()
+        }
         Event::RolledBack { to, salvage } => {
             let mut text = head(&paint(STRONG, "redgreen"), &format!("back at {}", short(to)));
             if let Some(name) = salvage {

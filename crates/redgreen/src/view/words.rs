@@ -64,6 +64,12 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::Merged => paint(GOOD, "merged"),
         Outcome::Aborted => "aborted: nothing was merged".to_owned(),
         Outcome::Waiting => format!("{}: everything is done and judged", paint(GOOD, "waiting for a human")),
+        Outcome::Paused { after, trouble: None } => {
+            format!("{}: {after} is accepted, and the run pauses", paint(GOOD, "waiting for you"))
+        }
+        Outcome::Paused { after, trouble: Some(trouble) } => {
+            told(&format!("{}: what you changed in {after} is refused", paint(DOUBT, "waiting for you")), trouble)
+        }
         Outcome::MergeBlocked { trouble } => told(&paint(DOUBT, "waiting for a human"), trouble),
         Outcome::GaveUp { phase, trouble } => {
             told(&format!("{} in {phase}; its work was taken back", paint(BAD, "gave up")), trouble)

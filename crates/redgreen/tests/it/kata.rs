@@ -155,6 +155,8 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        messages: Vec::new(),
+        more: false,
         withhold: false,
         strategy: Strategy::New,
     }

@@ -46,6 +46,7 @@ mod session;
 mod several;
 mod small_models;
 mod stale;
+mod steer;
 mod surroundings;
 mod terminal;
 mod test;

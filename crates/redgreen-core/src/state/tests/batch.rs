@@ -35,15 +35,20 @@ fn coverage_short() -> Verdict {
     refused(Code::GreenCoverage, standing(PASSED, 1))
 }
 
-#[test]
-fn all_tests_first_then_the_code_then_more_tests_where_they_reach_too_little() {
+/// A task with two test cases.
+pub(super) fn brief() -> Brief {
     let case = |id: &str| Case { id: id.to_owned(), description: "works".to_owned(), ..Case::default() };
-    let brief = Brief {
+    Brief {
         door: Door::Task,
         test_cases: vec![case("TC001"), case("TC002")],
         convergence: vec!["pytest".to_owned()],
         ..Brief::of("a till")
-    };
+    }
+}
+
+#[test]
+fn all_tests_first_then_the_code_then_more_tests_where_they_reach_too_little() {
+    let brief = brief();
     let run = Run { brief, ..run(Policy { iterations_max: 4, ..Policy::default() }, &[]) };
     let mut state = State::begin(&Event::Started { run: Box::new(run) }).unwrap();
     let mut commits = 0;

@@ -10,8 +10,8 @@ use crate::policy::Budget;
 const TO_GREEN: &str = "usable edits ok edits ok";
 const TO_REFACTOR: &str = "usable edits ok edits ok edits ok";
 
-struct Story {
-    state: State,
+pub(super) struct Story {
+    pub(super) state: State,
     trees: u32,
     commits: u32,
     trace: Vec<String>,
@@ -21,7 +21,7 @@ struct Story {
 }
 
 impl Story {
-    fn of(policy: Policy, linters: &[&str], words: &str) -> Self {
+    pub(super) fn of(policy: Policy, linters: &[&str], words: &str) -> Self {
         let state = State::begin(&Event::Started { run: Box::new(run(policy, linters)) }).unwrap();
         let mut story = Self { state, trees: 0, commits: 0, trace: Vec::new(), steps: Vec::new(), next_try: None };
         story.goes_on();
@@ -40,7 +40,9 @@ impl Story {
 
     fn performs(&mut self, event: &Event) {
         let step = step::next(&self.state);
-        if step != Step::Stop {
+        // Words come between the steps.
+        let is_step = !matches!(event, Event::UserSaid { .. } | Event::PlanEdited { .. });
+        if step != Step::Stop && is_step {
             self.trace.push(told_briefly(&step));
         }
         self.steps.push(step);
@@ -133,6 +135,22 @@ impl Story {
             "approve" => Event::Decided { decision: Choice::Approve, manner: Manner::default() },
             "abort" => Event::Decided { decision: Choice::Abort, manner: Manner::default() },
             "back" => Event::RolledBack { to: Oid::named(&format!("commit{number}")), salvage: None },
+            "reject" => {
+                let to = self.state.before_test().unwrap().progress.head.commit.clone();
+                Event::TestRejected { to, message: "test the sum, not the sign".to_owned(), salvage: None }
+            }
+            "edit" => {
+                self.trees += 1;
+                let to = self.state.before(self.state.editable().unwrap()).unwrap().progress.head.commit.clone();
+                Event::WorkEdited { to, tree: Oid::named(&format!("tree{}", self.trees)), salvage: None }
+            }
+            "say" => Event::UserSaid { id: number.to_owned(), message: format!("words {number}") },
+            "plan" => {
+                let pending = number.split(',').filter(|item| !item.is_empty()).map(str::to_owned).collect();
+                self.trees += 1;
+                let id = format!("plan{}", self.trees);
+                Event::PlanEdited { id, text: format!("plan {number}"), pending }
+            }
             "merged" => Event::Merged { commit: Oid::named("merge") },
             "undone" => Event::Undone { commit: Oid::named("merge"), to: Oid::named("base"), salvage: None },
             "blocked" => Event::MergeBlocked { trouble: trouble("a conflict") },
@@ -159,7 +177,7 @@ impl Story {
         text.unwrap_or_else(|| panic!("{name} was not written"))
     }
 
-    fn last_note(&self) -> (&str, &Handoff) {
+    pub(super) fn last_note(&self) -> (&str, &Handoff) {
         let note = self.steps.iter().rev().find_map(|step| {
             if let Step::Note { commit, handoff } = step { Some((commit.as_str(), handoff.as_ref())) } else { None }
         });
@@ -191,7 +209,7 @@ fn check(words: &str, told: &str) -> Story {
     check_with(Policy::default(), &[], words, told)
 }
 
-fn check_with(policy: Policy, linters: &[&str], words: &str, told: &str) -> Story {
+pub(super) fn check_with(policy: Policy, linters: &[&str], words: &str, told: &str) -> Story {
     let story = Story::of(policy, linters, words);
     assert_eq!(story.told(), told, "{words}");
     story

@@ -50,7 +50,12 @@ fn every_reachable_state_is_sound() {
         ("one cycle", small.clone(), &["ruff"][..]),
         ("no linters, no retries", Policy { cycles_max: 2, retries_max: 0, ..small.clone() }, &[][..]),
         ("stuck early", Policy { iterations_max: 3, retries_max: 0, same_failures_max: 2, ..small.clone() }, &[]),
-        ("a budget", Policy { budget, iterations_max: 1, retries_max: 0, ..small }, &[]),
+        (
+            "pauses",
+            Policy { pause_after: vec![Phase::Red, Phase::Green], retries_max: 0, iterations_max: 1, ..small.clone() },
+            &[],
+        ),
+        ("a budget", Policy { budget, iterations_max: 1, retries_max: 0, ..small.clone() }, &[]),
     ] {
         walked += walk(what, &Event::Started { run: Box::new(run(policy, linters)) }, &mut reached);
     }
@@ -65,6 +70,7 @@ fn every_reachable_state_is_sound() {
         "working",
         "reverting",
         "halted",
+        "paused",
         "waiting",
         "merging",
         "discarding",
@@ -75,6 +81,7 @@ fn every_reachable_state_is_sound() {
         "working: judging",
         "working: doubting",
         "working: contested",
+        "working: edit-refused",
         "working: linting",
         "working: restoring",
         "working: spent",
@@ -88,6 +95,7 @@ fn every_reachable_state_is_sound() {
         "left: merged",
         "left: aborted",
         "left: waiting",
+        "left: paused",
         "left: merge-blocked",
         "left: gave-up",
         "left: undecided",
@@ -142,6 +150,7 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
         iterations: 0,
         sessions: BTreeMap::default(),
         agents: BTreeMap::default(),
+        user_messages: Vec::new(),
         spent: None,
     };
     Event::Adopted { run: Box::new(run), head: mark("head", "tree1"), handoff: Box::new(handoff) }
@@ -260,7 +269,7 @@ impl Walk {
         let resumed = edge(&left, Event::Resumed { policy: None }, None);
         check_resumed(&before, &place.state, &resumed.to.state);
         let mut edges = vec![resumed];
-        let raised = Policy { budget: Budget::default(), ..left.run.policy };
+        let raised = Policy { budget: Budget::default(), ..left.run.policy.clone() };
         if raised != left.run.policy {
             edges.push(edge(&left, Event::Resumed { policy: Some(Box::new(raised)) }, None));
         }
@@ -274,6 +283,7 @@ impl Walk {
             | Situation::Reverting { .. }
             | Situation::Halted { .. }
             | Situation::Reviewing(_)
+            | Situation::Paused { .. }
             | Situation::Waiting { .. } => (false, false, false),
         };
         let waiting = matches!(left.situation, Situation::Waiting { .. });
@@ -295,6 +305,17 @@ impl Walk {
             assert_eq!(*back.to.state.expected_tree(), waypoint.progress.head.tree);
             assert_eq!(back.to.state.phase(), waypoint.next);
             edges.push(back);
+        }
+        if let Some(before) = left.before_test() {
+            let (to, tree) = (before.progress.head.commit.clone(), before.progress.head.tree.clone());
+            let rejected = Event::TestRejected { to, message: "no".to_owned(), salvage: None };
+            let back = edge(&left, rejected, None);
+            assert_eq!((back.to.state.phase(), back.to.state.expected_tree()), (Phase::Red, &tree));
+            edges.push(back);
+        }
+        if let Some(before) = left.editable().and_then(|phase| left.before(phase)) {
+            let (to, tree) = (before.progress.head.commit.clone(), self.fresh("tree"));
+            edges.push(edge(&left, Event::WorkEdited { to, tree, salvage: None }, None));
         }
         edges
     }
@@ -379,6 +400,7 @@ fn check_state(place: &Place) {
         | Situation::Reviewing(_)
         | Situation::Merging { .. }
         | Situation::Discarding
+        | Situation::Paused { .. }
         | Situation::Ended(_) => &state.progress.head.tree,
     };
     assert_eq!(state.expected_tree(), expected);
@@ -449,6 +471,10 @@ fn check_edge(from: &State, edge: &Edge) {
         | Event::Left { .. }
         | Event::Resumed { .. }
         | Event::RolledBack { .. }
+        | Event::TestRejected { .. }
+        | Event::WorkEdited { .. }
+        | Event::UserSaid { .. }
+        | Event::PlanEdited { .. }
         | Event::Decided { .. }
         | Event::MergeBlocked { .. }
         | Event::HumanCommitted { .. }
@@ -482,6 +508,7 @@ fn check_resumed(before: &Step, was: &State, resumed: &State) {
                 assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
             }
             Outcome::Undecided { .. } => assert!(matches!(now, Step::Judge { .. })),
+            Outcome::Paused { trouble: Some(_), .. } => assert!(matches!(now, Step::Judge { .. })),
             Outcome::AgentUnusable { .. } => {
                 assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
             }
@@ -491,6 +518,8 @@ fn check_resumed(before: &Step, was: &State, resumed: &State) {
             | Outcome::Waiting
             | Outcome::MergeBlocked { .. }
             | Outcome::RolledBack { .. }
+            // Nobody saw that it pauses.
+            | Outcome::Paused { trouble: None, .. }
             | Outcome::Interrupted => assert_eq!(now, *before),
             // A turn that was cut short goes on, if there is money for it.
             Outcome::BudgetSpent { .. } => {
@@ -579,6 +608,7 @@ fn names(state: &State) -> Vec<String> {
         Situation::Measuring { .. }
         | Situation::Unmeasurable { .. }
         | Situation::Halted { .. }
+        | Situation::Paused { .. }
         | Situation::Waiting { .. }
         | Situation::Reviewing(_)
         | Situation::Merging { .. }

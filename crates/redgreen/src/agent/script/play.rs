@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::agent::{Assignment, Failure as Ended, Turn};
 use redgreen_core::report::Exit;
+use redgreen_core::steer::{self, USER_SAYS};
 
 use super::{Action, End, Entry, Mode, OnError, place};
 use crate::agent::{Orders, Taken};
@@ -40,7 +41,10 @@ pub(super) struct Stage<'a> {
 /// Goes on with the next action, or ends the turn here.
 type Flow = ControlFlow<Turn>;
 
-pub(super) fn entry(entry: &Entry, mut stage: Stage<'_>) -> Result<Taken> {
+pub(super) fn entry(entry: &Entry, messages: &[String], mut stage: Stage<'_>) -> Result<Taken> {
+    if let Some(messages) = steer::shown(messages) {
+        stage.say(&format!("{USER_SAYS}\n{messages}"));
+    }
     if let Some(note) = &entry.note {
         stage.say(&format!("# {note}"));
     }
@@ -224,6 +228,7 @@ fn told(assignment: &Assignment) -> Vec<(String, String)> {
         ("REDGREEN_ATTEMPT", assignment.attempt.to_string()),
         ("REDGREEN_REQUEST", assignment.request.clone()),
         ("REDGREEN_TROUBLE", trouble.unwrap_or_default()),
+        ("REDGREEN_MESSAGES", steer::shown(&assignment.messages).unwrap_or_default()),
     ]
     .map(|(name, value)| (name.to_owned(), fit_for_environment(&value)))
     .into()

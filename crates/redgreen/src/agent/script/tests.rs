@@ -31,6 +31,8 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         trouble: Some(Trouble { kind: "green.still_failing".to_owned(), message: "1 fails".to_owned() }),
         diagnosis: None,
         remarks: Vec::new(),
+        messages: Vec::new(),
+        more: false,
         withhold: false,
         strategy: Strategy::New,
     }

@@ -125,6 +125,9 @@ fn step(at: usize, step: &Step) -> String {
         sign = sign(step.verdict.decision),
         phase = step.phase,
     );
+    for message in &step.messages {
+        text.push_str(&format!("<p class=\"ran\">The user said: {}</p>\n", escaped(message)));
+    }
     text.push_str("<ul class=\"reasons\">\n");
     for reason in &step.verdict.reasons {
         let place = match (&reason.file, reason.line) {

@@ -88,6 +88,8 @@ fn assignment() -> Assignment {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        messages: Vec::new(),
+        more: false,
         withhold: false,
         strategy: Strategy::New,
     }

@@ -109,6 +109,8 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        messages: Vec::new(),
+        more: false,
         withhold: false,
         strategy: Strategy::New,
     };

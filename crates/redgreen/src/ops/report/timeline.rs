@@ -55,6 +55,9 @@ pub struct Step {
     pub cycle: u32,
     pub test: Option<String>,
     pub at: i64,
+    /// What the user said since the step before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
     pub turns: Vec<Work>,
     pub verdict: Verdict,
     /// What was run, how it ended, how long it took.
@@ -90,6 +93,7 @@ pub(super) fn timeline(project: &Project, folder: &RunFolder, summary: String) -
         tree: None,
         steps: Vec::new(),
         turns: Vec::new(),
+        messages: Vec::new(),
         baseline: None,
     };
     let mut now: Option<State> = None;
@@ -132,6 +136,7 @@ struct Teller<'a> {
     tree: Option<String>,
     steps: Vec<Step>,
     turns: Vec<Work>,
+    messages: Vec<String>,
     baseline: Option<String>,
 }
 
@@ -163,6 +168,7 @@ impl Teller<'_> {
                     cycle: progress.map_or(1, |progress| progress.cycle),
                     test: progress.and_then(|progress| Some(progress.current.as_ref()?.description.clone())),
                     at: line.at,
+                    messages: std::mem::take(&mut self.messages),
                     turns: std::mem::take(&mut self.turns),
                     verdict: verdict.clone(),
                     ran: report.as_ref().map(|report| report.summary.clone()),
@@ -194,6 +200,19 @@ impl Teller<'_> {
                 }
             }
             Event::Adopted { head, .. } => self.head = head.clone(),
+            Event::UserSaid { message, .. } => self.messages.push(message.clone()),
+            Event::WorkEdited { to, tree, .. } => {
+                self.tree = Some(tree.to_string());
+                if let Ok(tree) = self.git.tree_of(to) {
+                    self.head = Mark { commit: to.clone(), tree };
+                }
+            }
+            Event::TestRejected { to, message, .. } => {
+                self.messages.push(format!("The test was rejected: {message}"));
+                if let Ok(tree) = self.git.tree_of(to) {
+                    self.head = Mark { commit: to.clone(), tree };
+                }
+            }
             Event::RolledBack { to, .. } => {
                 if let Ok(tree) = self.git.tree_of(to) {
                     self.head = Mark { commit: to.clone(), tree };
@@ -208,6 +227,7 @@ impl Teller<'_> {
             | Event::Prepared { .. }
             | Event::HumanCommitted { .. }
             | Event::Paused
+            | Event::PlanEdited { .. }
             | Event::Recorded { .. }
             | Event::Noted { .. }
             | Event::Left { .. }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
 use crate::ops::run::{check_price, keep_agents, keep_examples, run_branch, target_branch, went_wrong, withheld};
-use crate::ops::{BEGIN, Stopped, kill_at, notes, report, team};
+use crate::ops::{BEGIN, Stopped, kill_at, notes, notify, report, team};
 
 /// The plain note of the commit that is checked out; an error where it cannot be gone on from.
 pub(super) fn at_head(project: &Project) -> Result<Option<(Oid, Plain)>> {
@@ -89,8 +89,10 @@ pub(super) fn adopt(
     let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(team), observe)?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    drop(engine);
     // It can be rendered again: `redgreen report`.
     report::keep_summary(project, &stopped).ok();
+    notify::waits(project, &stopped, observe);
     Ok(stopped)
 }
 

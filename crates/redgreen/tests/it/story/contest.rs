@@ -21,7 +21,7 @@ fn contested(rest: &str) -> Story {
     let said = story.redgreen("run --script @kata.toml \"add gives the sum of two numbers\"").exits(3);
     let said = said.says("green.contested").says("the sum of 1 and 2 is 3");
     let said = said.says("assert add(1, 2) == 4").says("add gives the sum of two numbers");
-    said.says("redgreen rollback ").says("redgreen resume ").says("redgreen abort ");
+    said.says("redgreen reject ").says("redgreen resume ").says("redgreen abort ");
     story.redgreen("why").exits(0).says("assert add(1, 2) == 4").says("the brief:");
     let note = story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()));
     assert!(note.contains(r#""phase": "RED""#), "no handoff is lost: {note}");
@@ -39,15 +39,12 @@ fn a_contested_test_that_stands_is_made_to_pass() {
 }
 
 #[test]
-fn a_contested_test_is_written_anew_after_a_rollback() {
+fn a_contested_test_that_is_rejected_is_written_anew() {
     let story = contested(
         "[[red]]\ndo = [{ write = \"test_calc.py\", text = \"from calc import add\\n\\n\\ndef test_adds():\\n    assert add(1, 2) == 3\\n\" }]\n\n\
          [[green]]\ndo = [{ write = \"calc.py\", text = \"def add(a, b):\\n    return a + b\\n\" }]\n\n[[plan]]\ndone = true\n",
     );
-    let status = story.redgreen("status --json").json();
-    let next = status["runs"][0]["next"].as_str().unwrap();
-    let commit = next.split("rollback ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
-    story.redgreen(&format!("rollback {commit}")).exits(0);
+    story.redgreen("reject \"1 and 2 are 3\"").exits(0).says("redgreen resume");
     story.redgreen("resume").exits(3).says("everything is done");
     assert!(story.git(&format!("show {}:test_calc.py", story.branch())).contains("== 3"));
 }

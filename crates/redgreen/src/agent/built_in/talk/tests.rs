@@ -166,6 +166,8 @@ fn assignment(role: Role) -> Assignment {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
+        messages: Vec::new(),
+        more: false,
         withhold: false,
         strategy: Strategy::New,
     }

@@ -1,0 +1,173 @@
+//! The question at the end of a run that waits: on a terminal, the one who is there is asked what becomes of it.
+
+use std::io::IsTerminal;
+
+use anyhow::Result;
+use redgreen_core::event::{Commits, Outcome};
+use redgreen_core::phase::Phase;
+
+use super::{Desk, plan, say};
+use crate::engine::Project;
+use crate::failure::Code;
+use crate::ops::{self, Stopped};
+use crate::process::{Typed, typed};
+use crate::view;
+
+/// The most of a diff that is shown before the question is asked again.
+const PATCH_BYTES_MAX: usize = 1 << 20;
+/// Answers that nobody understands, before the run is left waiting.
+const QUESTIONS_MAX: u32 = 20;
+/// Pauses of one run that are answered here; more are answered by `redgreen resume`.
+const PAUSES_MAX: u32 = 1_000;
+
+/// Says how the run stopped; on a terminal, a run that waits for a human asks the one who is there.
+pub(super) fn end(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> Result<Code> {
+    desk.stopped(stopped);
+    let here = !no_input && !desk.printer.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let mut decided: Option<Stopped> = None;
+    for _ in 0..PAUSES_MAX {
+        let last = decided.as_ref().unwrap_or(stopped);
+        let next = match &last.outcome {
+            Outcome::Waiting if here => waiting(desk, project, last)?,
+            Outcome::Paused { after, .. } if here => paused(desk, project, last, *after)?,
+            _ => None,
+        };
+        match next {
+            Some(next) => decided = Some(next),
+            None => break,
+        }
+    }
+    let last = decided.as_ref().unwrap_or(stopped);
+    if !desk.printer.json
+        && let Some(closing) = ops::report::closing(project, last)?
+    {
+        desk.printer.more(&format!("\n{closing}"));
+    }
+    Ok(last.code())
+}
+
+/// Asks until it is understood; an empty line or the end of input leaves the run as it is. The answer is its first word;
+/// the rest are words for somebody.
+fn asked<T>(desk: &Desk, question: &str, mut answer: impl FnMut(&str, &str) -> Result<Answer<T>>) -> Result<Option<T>> {
+    for _ in 0..QUESTIONS_MAX {
+        desk.printer.talk(question);
+        match typed(&desk.stop, None)? {
+            Typed::Line(line) if line.is_empty() => return Ok(None),
+            Typed::Line(line) => {
+                let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+                match answer(word, rest.trim())? {
+                    Answer::Done(value) => return Ok(Some(value)),
+                    Answer::Again => {}
+                    Answer::Unknown(words) => desk.printer.talk(&format!("{line:?} is none of {words}\n")),
+                }
+            }
+            Typed::End | Typed::TimeUp => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+enum Answer<T> {
+    Done(T),
+    /// It was done, and the question is still open.
+    Again,
+    Unknown(&'static str),
+}
+
+/// A run that is done: merged, ended, or continued with another item.
+fn waiting(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<Option<Stopped>> {
+    let merged = ops::decide::to_be_merged(project, &stopped.state)?;
+    let trees = [stopped.state.run.base.tree.as_str(), merged.as_str()];
+    desk.printer.talk(&changes(project, trees)?);
+    let id = stopped.folder.id.as_str();
+    let question = "approve (merge) or abort? [approve/abort/diff, more WORDS for another case, Enter decides later] ";
+    asked(desk, question, |word, rest| {
+        Ok(match (word, rest) {
+            ("approve" | "yes", "") => {
+                let decided = ops::decide::approve(project, Some(id), Commits::Merged, &mut desk.watch())?;
+                super::decide::approved(desk, project, &decided);
+                Answer::Done(decided)
+            }
+            ("abort", "") => Answer::Done(abort(desk, project, id)?),
+            ("diff", "") => {
+                desk.printer.talk(&patch(project, trees)?);
+                Answer::Again
+            }
+            ("more", item) if !item.is_empty() => Answer::Done(resume(desk, project, id, Some(item))?),
+            // `no` could mean "abort" or "later"; only one of them can be taken back.
+            _ => Answer::Unknown("`approve` (or `yes`), `abort`, `diff` and `more WORDS`"),
+        })
+    })
+}
+
+/// A run that pauses after a phase.
+fn paused(desk: &Desk, project: &Project, stopped: &Stopped, after: Phase) -> Result<Option<Stopped>> {
+    let id = stopped.folder.id.as_str();
+    let head = &stopped.state.progress.head.tree;
+    let before = stopped.state.before(after).map_or(head, |waypoint| &waypoint.progress.head.tree);
+    let trees = [before.as_str(), head.as_str()];
+    desk.printer.talk(&changes(project, trees)?);
+    let question = "go on? [yes/diff/plan/abort, say WORDS, reject WHY, Enter decides later] ";
+    asked(desk, question, |word, rest| {
+        Ok(match (word, rest) {
+            ("yes", "") => Answer::Done(resume(desk, project, id, None)?),
+            ("abort", "") => Answer::Done(abort(desk, project, id)?),
+            ("diff", "") => {
+                desk.printer.talk(&patch(project, trees)?);
+                Answer::Again
+            }
+            ("plan", "") => {
+                let edited = plan::edit(desk, project, Some(id))?;
+                let told =
+                    edited.map_or_else(|| "the plan stays as it is\n".to_owned(), |edited| plan::answer(&edited));
+                desk.printer.talk(&told);
+                Answer::Again
+            }
+            ("say", words) if !words.is_empty() => {
+                let told = ops::say::say(project, Some(id), words)?;
+                desk.printer.talk(&say::answer(&told));
+                Answer::Again
+            }
+            ("reject", why) if !why.is_empty() => {
+                ops::reject::reject(project, Some(id), why, &mut desk.watch())?;
+                Answer::Done(resume(desk, project, id, None)?)
+            }
+            _ => Answer::Unknown("`yes`, `diff`, `plan`, `abort`, `say WORDS` and `reject WHY`"),
+        })
+    })
+}
+
+fn abort(desk: &Desk, project: &Project, id: &str) -> Result<Stopped> {
+    let stopped = ops::decide::abort(project, Some(id), &mut desk.watch())?;
+    super::decide::approved(desk, project, &stopped);
+    Ok(stopped)
+}
+
+fn resume(desk: &Desk, project: &Project, id: &str, more: Option<&str>) -> Result<Stopped> {
+    let (run, more) = (Some(id.to_owned()), more.map(str::to_owned));
+    let request = ops::resume::Request { run, more, ..Default::default() };
+    let stopped = ops::resume::resume(project, &request, &mut desk.watch())?;
+    desk.stopped(&stopped);
+    Ok(stopped)
+}
+
+/// The files that would be merged, and how much of each.
+fn changes(project: &Project, [old, new]: [&str; 2]) -> Result<String> {
+    const FILES_MAX: usize = 30;
+    let stats = project.git.diff_stat(old, new)?;
+    let mut text = String::new();
+    for stat in stats.iter().take(FILES_MAX) {
+        let count = |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
+        text.push_str(&format!("  +{:<5} -{:<5} {}\n", count(stat.added), count(stat.removed), view::name(&stat.path)));
+    }
+    if stats.len() > FILES_MAX {
+        text.push_str(&format!("  and {}\n", view::count(stats.len() - FILES_MAX, "more file")));
+    }
+    Ok(text)
+}
+
+/// The same, line by line.
+fn patch(project: &Project, [old, new]: [&str; 2]) -> Result<String> {
+    let diff = project.git.diff_text(old, new, PATCH_BYTES_MAX)?;
+    Ok(view::patch(&diff.text, diff.cut))
+}

@@ -1,0 +1,27 @@
+//! `redgreen reject`.
+
+use anyhow::Result;
+
+use super::Desk;
+use super::say::run_and_words;
+use crate::failure::Code;
+use crate::ops;
+
+/// Reject the test of the cycle under way: the run goes back before it, and the test agent is told why
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen reject \"test the total, not the rows\"\n  \
+                        redgreen reject k3x9 \"too large: one case at a time\"")]
+pub(super) struct Args {
+    /// The run [default: the only open one], and the reason
+    #[arg(value_names = ["RUN", "WHY"], num_args = 1..=2, required = true)]
+    words: Vec<String>,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let (run, why) = run_and_words(&self.words);
+        let stopped = ops::reject::reject(&desk.clearing_project()?, run, why, &mut desk.watch())?;
+        desk.stopped_with(&stopped, "the test is rejected; it is written anew when the run goes on");
+        Ok(Code::Done)
+    }
+}

@@ -1,0 +1,24 @@
+//! `redgreen watch`.
+
+use anyhow::Result;
+
+use super::Desk;
+use crate::failure::Code;
+use crate::ops;
+
+/// Follow a run that another process works on, until it stops
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  redgreen watch\n  redgreen watch k3x9 --json\n\n\
+                        The exit code is that of the run: 3 when it waits for you.")]
+pub(super) struct Args {
+    /// The run [default: the only open one, or the last one]
+    run: Option<String>,
+}
+
+impl Args {
+    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        let stopped = ops::watch::watch(&desk.project()?, self.run.as_deref(), &mut desk.watch())?;
+        desk.stopped(&stopped);
+        Ok(stopped.code())
+    }
+}

@@ -1,0 +1,105 @@
+//! What the user tells a run on its way: messages are read when a turn begins, and what they made of accepted work during a
+//! pause is judged when the run goes on.
+
+use anyhow::{Context, Result};
+use redgreen_core::event::{Event, Outcome};
+use redgreen_core::names::Oid;
+use redgreen_core::phase::Phase;
+use redgreen_core::policy::Policy;
+use redgreen_core::steer::{self, Message, Unusable};
+use redgreen_core::step::Step;
+use redgreen_core::test_list;
+
+use super::{Engine, Sight};
+use crate::journal::mailbox::{self, Waiting};
+
+impl Engine<'_> {
+    /// Whether messages are read before this step: when an agent is asked, and before a run that is done waits for its merge.
+    pub(super) fn listens_before(&self, step: &Step) -> bool {
+        let is_time = matches!(step, Step::Ask { .. } | Step::Leave { outcome: Outcome::Waiting });
+        is_time && self.team.is_some() && !self.project.stop.requested()
+    }
+
+    /// Journals the messages that wait. False when there are none.
+    pub(super) fn read_messages(&mut self) -> Result<bool> {
+        let waiting = mailbox::waiting(&self.folder)?;
+        if waiting.is_empty() {
+            return Ok(false);
+        }
+        self.intend("listen")?;
+        for Waiting { id, message } in waiting {
+            if !self.state.steering.has(&id) {
+                match message.and_then(|message| self.heard(&id, message)) {
+                    Ok(event) => self.record(&event)?,
+                    Err(unusable) => {
+                        let words = format!("a message to this run was not used: {unusable}");
+                        (self.observe)(Sight::Remark(&words));
+                    }
+                }
+            }
+            mailbox::remove(&self.folder, &id)?;
+        }
+        Ok(true)
+    }
+
+    fn heard(&self, id: &str, message: Message) -> Result<Event, Unusable> {
+        let id = id.to_owned();
+        match message {
+            Message::Say { text } => Ok(Event::UserSaid { id, message: steer::words(&text)? }),
+            Message::Plan { text, before } => {
+                let steer::Plan { text, pending } = steer::plan(&text, &before, self.known_list())?;
+                Ok(Event::PlanEdited { id, text, pending })
+            }
+        }
+    }
+
+    /// The run goes on: with what the user said and changed since it stopped.
+    pub fn take_up(&mut self, policy: Option<Box<Policy>>) -> Result<()> {
+        if !self.state.is_over() {
+            self.read_messages()?;
+            self.take_edits()?;
+        }
+        self.record(&Event::Resumed { policy })
+    }
+
+    /// Work that the user changed by hand takes the place of what was accepted, and is judged.
+    fn take_edits(&mut self) -> Result<()> {
+        let (git, worktree) = (&self.project.git, self.worktree());
+        let Some(phase) = self.state.editable() else { return Ok(()) };
+        if !self.is_humans(&worktree) || !self.is_ready(&worktree)? {
+            return Ok(());
+        }
+        let (head, expected) = (&self.state.progress.head.tree, self.state.expected_tree());
+        // The list has a way of its own.
+        let held = git.with_file_of(&git.snapshot(&worktree, head)?.tree, head, test_list::FILE)?;
+        let before = &self.state.before(phase).with_context(|| format!("find the commit before {phase}"))?.progress;
+        let tree = match phase {
+            Phase::Green => self.without_joined(&held, before)?,
+            Phase::Plan | Phase::Red | Phase::Refactor | Phase::Complete => held.clone(),
+        };
+        if held == *expected || tree == *expected {
+            // As it was left: the next agent's to work in.
+            return self.unmark_human(&worktree);
+        }
+        let to = before.head.commit.clone();
+        self.intend("rollback")?;
+        let salvage = self.move_branch_back(&to, "edited")?;
+        self.record(&Event::WorkEdited { to, tree, salvage })
+    }
+
+    /// Takes the run back before the test of the cycle under way; whoever writes the next one is told why.
+    pub fn reject(&mut self, to: &Oid, message: &str) -> Result<Outcome> {
+        self.go_back(to, |to, salvage| Event::TestRejected { to, message: message.to_owned(), salvage })
+    }
+
+    /// A pause leaves the worktree to the user, who may change what was accepted.
+    pub(super) fn hand_to_user(&self, outcome: &Outcome) -> Result<()> {
+        let worktree = self.worktree();
+        match outcome {
+            Outcome::Paused { after, .. } if *after != Phase::Plan && self.is_ready(&worktree)? => {
+                self.mark_paused(&worktree, *after)
+            }
+            _ => Ok(()),
+        }
+    }
+}

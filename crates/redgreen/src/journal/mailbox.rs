@@ -1,0 +1,89 @@
+//! The way into a run that another process works on: files in its folder, each written in one piece, read by the engine when
+//! an agent's turn begins. Whoever can write there can write anything: names and sizes are checked here, words in the core.
+
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use redgreen_core::steer::{FILE_BYTES_MAX, Message, Unusable};
+
+use super::RunFolder;
+use crate::failure::Failure;
+use crate::foreign;
+use crate::private;
+
+/// Messages that may wait for one turn.
+const WAITING_MAX: usize = 100;
+const ENDING: &str = ".json";
+const NAME_CHARS_MAX: usize = 64;
+
+/// A message that is not journalled yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub id: String,
+    pub message: Result<Message, Unusable>,
+}
+
+/// Leaves a message for the run; `at` is milliseconds since 1970. Gives back its id.
+pub fn post(folder: &RunFolder, message: &Message, at: i64) -> Result<String> {
+    let mailbox = folder.mailbox();
+    private::create_dir_all(&mailbox).with_context(|| format!("create {}", mailbox.display()))?;
+    if names(folder)?.len() >= WAITING_MAX {
+        return Err(Failure::usage(format!("{WAITING_MAX} messages wait for run {} already", folder.id))
+            .next(format!("redgreen resume {}", folder.id))
+            .into());
+    }
+    let id = format!("{at:013}-{:016x}", RandomState::new().hash_one((at, std::process::id())));
+    let act = || format!("write a message to {}", mailbox.display());
+    // The reader sees all of it or nothing.
+    let mut file = tempfile::NamedTempFile::new_in(&mailbox).with_context(act)?;
+    file.write_all(message.render().as_bytes()).and_then(|()| file.as_file().sync_all()).with_context(act)?;
+    file.persist_noclobber(mailbox.join(format!("{id}{ENDING}"))).with_context(act)?;
+    Ok(id)
+}
+
+/// The messages that wait, oldest first.
+pub fn waiting(folder: &RunFolder) -> Result<Vec<Waiting>> {
+    let mut found = Vec::new();
+    for id in names(folder)?.into_iter().take(WAITING_MAX) {
+        let path = folder.mailbox().join(format!("{id}{ENDING}"));
+        let bytes = foreign::read(&path, FILE_BYTES_MAX).with_context(|| format!("read {}", path.display()))?;
+        let message = bytes.ok_or(Unusable::Unreadable).and_then(|bytes| Message::parse(&bytes));
+        found.push(Waiting { id, message });
+    }
+    Ok(found)
+}
+
+/// Takes a message away that is journalled, or cannot be used.
+pub fn remove(folder: &RunFolder, id: &str) -> Result<()> {
+    let path = folder.mailbox().join(format!("{id}{ENDING}"));
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove {}", path.display()))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// The ids of the messages that wait, in the order in which they were left.
+fn names(folder: &RunFolder) -> Result<Vec<String>> {
+    let mailbox = folder.mailbox();
+    let entries = match fs::read_dir(&mailbox) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("read {}", mailbox.display())),
+    };
+    let is_plain = |id: &str| {
+        id.len() <= NAME_CHARS_MAX
+            && !id.is_empty()
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let id = |name: std::ffi::OsString| {
+        let id = name.to_str()?.strip_suffix(ENDING)?;
+        is_plain(id).then(|| id.to_owned())
+    };
+    let mut names: Vec<String> = entries.filter_map(|entry| id(entry.ok()?.file_name())).collect();
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,124 @@
+//! `redgreen plan`: the list of a run, edited by its user. The next planning begins with it.
+
+use anyhow::Result;
+use redgreen_core::names::RunId;
+use redgreen_core::state::State;
+use redgreen_core::steer::{self, Message, Unusable};
+use redgreen_core::test_list::{self, Known, TestList};
+use serde::Serialize;
+
+use super::{notes, pick, state_of};
+use crate::engine::{Project, now};
+use crate::failure::Failure;
+use crate::journal::{self, RunFolder, mailbox};
+
+/// The list of a run, to be edited.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub text: String,
+    /// The open items in it.
+    before: Vec<String>,
+    folder: RunFolder,
+    state: State,
+}
+
+/// What the user made of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Edited {
+    pub version: u32,
+    pub run: RunId,
+    pub pending_tests: Vec<String>,
+    pub added: Vec<String>,
+    pub removed: Vec<String>,
+    /// A process is at work on the run, and takes it up at the next planning.
+    pub at_work: bool,
+}
+
+/// The list as it stands, with what the user edited before and nobody has taken up yet.
+pub fn draft(project: &Project, run: Option<&str>) -> Result<Draft> {
+    notes::check(project)?;
+    let folder = pick(project, run)?;
+    let state = state_of(&folder)?;
+    has_plan(&state)?;
+    let text = list(project, &folder, &state)?;
+    let before = TestList::parse(&text).pending();
+    Ok(Draft { text, before, folder, state })
+}
+
+/// Leaves the edited list for the run; why it cannot be used, otherwise.
+pub fn edit(draft: &Draft, text: &str) -> Result<Result<Edited, Unusable>> {
+    let known = known(&draft.state);
+    let plan = match steer::plan(text, &draft.before, known) {
+        Ok(plan) => plan,
+        Err(unusable) => return Ok(Err(unusable)),
+    };
+    let missing = |from: &[String], other: &[String]| -> Vec<String> {
+        from.iter().filter(|item| !other.contains(item)).cloned().collect()
+    };
+    let edited = Edited {
+        version: 1,
+        run: draft.folder.id.clone(),
+        added: missing(&plan.pending, &draft.before),
+        removed: missing(&draft.before, &plan.pending),
+        pending_tests: plan.pending,
+        at_work: journal::is_busy(&draft.folder),
+    };
+    mailbox::post(&draft.folder, &Message::Plan { text: text.to_owned(), before: draft.before.clone() }, now())?;
+    Ok(Ok(edited))
+}
+
+/// Adds one item to the list of a run that the caller holds.
+pub(super) fn add(project: &Project, folder: &RunFolder, state: &State, item: &str) -> Result<()> {
+    has_plan(state)?;
+    let list = list(project, folder, state)?;
+    let before = TestList::parse(&list).pending();
+    let text = steer::with_item(Some(&list), item, known(state)).and_then(|text| {
+        steer::plan(&text, &before, known(state))?;
+        Ok(text)
+    });
+    let text = text.map_err(|why| {
+        Failure::usage("this cannot be added to the list")
+            .evidence(why.to_string())
+            .next(format!("redgreen resume {} --more \"<another case>\"", folder.id))
+    })?;
+    mailbox::post(folder, &Message::Plan { text, before }, now()).map(drop)
+}
+
+fn known(state: &State) -> Known<'_> {
+    Known { completed: &state.progress.completed, pending: &state.progress.pending }
+}
+
+/// What planning would begin with now.
+fn list(project: &Project, folder: &RunFolder, state: &State) -> Result<String> {
+    let waiting = mailbox::waiting(folder)?.into_iter().rev().find_map(|waiting| match waiting.message {
+        Ok(Message::Plan { text, .. }) => Some(text),
+        Ok(Message::Say { .. }) | Err(_) => None,
+    });
+    if let Some(text) = waiting.or_else(|| state.steering.plan.clone()) {
+        return Ok(text);
+    }
+    // Before the first planning the file is not this run's.
+    let committed = match state.progress.handoff {
+        Some(_) => project.git.read_file(&state.progress.head.tree, test_list::FILE)?,
+        None => None,
+    };
+    let committed = committed.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(test_list::own(committed.as_deref(), known(state)).text)
+}
+
+/// The tests of a file are its plan; once they are done, the run can go on like any other.
+fn has_plan(state: &State) -> Result<()> {
+    let (id, progress) = (&state.run.id, &state.progress);
+    if state.is_over() {
+        return Err(Failure::usage(format!("run {id} is over")).next("redgreen history").into());
+    }
+    let is_done = state.phase() == redgreen_core::phase::Phase::Complete;
+    if state.run.brief.batch().is_none() || progress.more || is_done {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("run {id} has no plan to change: its file lists all tests"))
+        .evidence("items can be added once they are done")
+        .next(format!("redgreen resume {id}, and when it is done: redgreen resume {id} --more \"<another case>\""))
+        .into())
+}

@@ -1,0 +1,60 @@
+//! `redgreen watch`: follows a run that another process works on, from its journal, until it stops.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use redgreen_core::state::State;
+
+use super::{Stopped, notes, pick};
+use crate::engine::{Observer, Project, Sight};
+use crate::failure::{Code, Failure};
+use crate::journal::{self, RunFolder, Tail};
+
+/// How often the journal is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+/// A run that begins has no journal for a moment.
+const BEGINS_WITHIN: Duration = Duration::from_secs(5);
+
+pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
+    notes::check(project)?;
+    let folder = match (named, project.store.latest()) {
+        (None, Some(latest)) if project.store.open()?.is_empty() => latest,
+        (named, _) => pick(project, named)?,
+    };
+    let mut tail = Tail::new(&folder)?;
+    let started = Instant::now();
+    let mut is_first = true;
+    loop {
+        // Asked before the journal is read: what a process writes last is read after it has ended.
+        let at_work = journal::is_busy(&folder);
+        let lines = tail.more()?;
+        let cycle = tail.state().map(|state| state.progress.cycle);
+        // Earlier cycles are history.
+        let is_shown = |cycle_then: u32| !is_first || cycle.is_some_and(|cycle| cycle_then == cycle);
+        for (line, state) in lines.iter().filter(|(_, state)| is_shown(state.progress.cycle)) {
+            observe(Sight::Line(line, state));
+        }
+        is_first = is_first && lines.is_empty();
+        match tail.state() {
+            // Whoever resumes it may be about to say so.
+            Some(state @ State { left: Some(outcome), .. }) if !at_work => {
+                return Ok(Stopped { outcome: outcome.clone(), state: state.clone(), folder });
+            }
+            Some(State { left: None, .. }) if !at_work && lines.is_empty() => {
+                return Err(stopped_midway(&folder).into());
+            }
+            None if started.elapsed() > BEGINS_WITHIN => {
+                return Err(Failure::usage(format!("run {} never began", folder.id))
+                    .next(format!("redgreen abort {}", folder.id))
+                    .into());
+            }
+            Some(_) | None => project.stop.sleep(LOOK)?,
+        }
+    }
+}
+
+fn stopped_midway(folder: &RunFolder) -> Failure {
+    Failure::new(Code::Interrupted, format!("run {} stopped in the middle: nobody is at work on it", folder.id))
+        .evidence("nothing is lost")
+        .next(format!("redgreen resume {}", folder.id))
+}

@@ -1,0 +1,25 @@
+//! A file of a run's mailbox, and a plan that a user edited: used within limits, or refused in words.
+
+use redgreen_core::steer::{self, MESSAGE_BYTES_MAX, Message};
+use redgreen_core::test_list::Known;
+
+pub(crate) fn input(bytes: &[u8]) {
+    if let Ok(message) = Message::parse(bytes) {
+        assert_eq!(Message::parse(message.render().as_bytes()), Ok(message));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match steer::words(text) {
+        Ok(words) => assert!(words.len() <= MESSAGE_BYTES_MAX),
+        Err(why) => assert!(!why.to_string().is_empty()),
+    }
+    let (completed, pending) = (vec!["adds".to_owned()], vec!["subtracts".to_owned()]);
+    let known = Known { completed: &completed, pending: &pending };
+    match steer::plan(text, &[], known) {
+        Ok(plan) => {
+            let again = steer::plan(&plan.text, &plan.pending, known).map(|again| again.pending);
+            assert_eq!(again, Ok(plan.pending));
+        }
+        Err(why) => assert!(!why.to_string().is_empty()),
+    }
+    steer::with_item(Some(text), text, known).ok();
+}
