@@ -54,7 +54,7 @@ fn fault_16_the_end_prompt_takes_yes_and_diff() {
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("+    return a + b"), "the diff:\n{screen}");
     assert!(!screen.contains("test-list.md"), "what is not merged is not shown as merged:\n{screen}");
-    assert!(screen.contains("\"no\" is none of `approve` (or `yes`), `abort` and `diff`"), "{screen}");
+    assert!(screen.contains("\"no\" is none of `approve` (or `yes`), `abort`, `diff` and `more WORDS`"), "{screen}");
     assert_eq!(screen.matches("Enter decides later").count(), 3, "asked again each time:\n{screen}");
     assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2, "yes merges");
 }

@@ -272,7 +272,11 @@ do = [{ write = "double.py", text = "def double(a):\n    return 2 * a\n" }]
     story.redgreen("run --script @kata.toml --spec @spec.yaml --pause-after red").exits(3).says("RED is accepted");
     story.redgreen("plan").exits(2).says("its file lists all tests");
     story.redgreen("resume").exits(3).says("TASK COMPLETE");
-    story.redgreen("resume --more \"doubles\"").exits(3).says("doubles [plan.selected]").says("waiting for a human");
+    story
+        .redgreen("resume --pause-after none --more \"doubles\"")
+        .exits(3)
+        .says("doubles [plan.selected]")
+        .says("waiting for a human");
     let subjects = story.log(&format!("main..{}", story.branch()));
     assert!(subjects.iter().any(|subject| subject == "feat: doubles"), "{subjects:?}");
     story.redgreen("approve").exits(0);

@@ -86,7 +86,7 @@ fn approve_merges() {
     let story = story();
     let (code, screen) = typed(&story, RUN, "what\napprove\n");
     assert_eq!(code, Some(0), "{screen}");
-    assert!(screen.contains("\"what\" is none of `approve` (or `yes`), `abort` and `diff`"), "{screen}");
+    assert!(screen.contains("\"what\" is none of `approve` (or `yes`), `abort`, `diff` and `more WORDS`"), "{screen}");
     assert!(screen.contains("+2     -0     calc.py"), "the files that would be merged:\n{screen}");
     assert!(screen.contains("\u{1b}[32m"), "colours on a terminal:\n{screen}");
     assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2);
