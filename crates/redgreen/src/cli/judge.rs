@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Calls and their answers that the repository does not hold (TOML or JSON), which GREEN has to meet
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
-    /// How the project's tests are run, where redgreen cannot find out
+    /// Command that runs the project's tests, instead of the one that redgreen finds
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
     /// Seconds that one run of the tests may take

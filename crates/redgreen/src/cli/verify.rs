@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Put the parts together that --shard made
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["range", "pr", "shard"])]
     merge: Vec<PathBuf>,
-    /// How the project's tests are run, where redgreen cannot find out
+    /// Command that runs the project's tests, instead of the one that redgreen finds
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
     /// Seconds that one run of the tests may take
