@@ -11,6 +11,7 @@ mod asleep;
 pub mod bodies;
 pub mod calls;
 mod canary;
+pub mod documented;
 pub mod examples;
 mod impossible;
 mod mutants;
@@ -125,6 +126,8 @@ pub enum Question {
     Order,
     /// Do the tests notice a fault in the changed lines?
     Mutant,
+    /// GREEN: do the examples in documentation that it changed hold as they were before?
+    Documented,
     /// REFACTOR: do the tests of now notice what those of before noticed?
     Reworked,
 }
@@ -146,7 +149,7 @@ pub enum Allowance {
 impl Question {
     /// What the answer means is told by comparing it with another one.
     fn is_compared(self) -> bool {
-        matches!(self, Self::Suite | Self::Calls | Self::Withheld | Self::Order | Self::Reworked)
+        matches!(self, Self::Suite | Self::Calls | Self::Withheld | Self::Order | Self::Documented | Self::Reworked)
     }
 
     pub fn allowance(self) -> Allowance {
@@ -167,7 +170,8 @@ impl Question {
             | Self::OldCode
             | Self::Oracle
             | Self::Impossible
-            | Self::Reached => Allowance::Needed,
+            | Self::Reached
+            | Self::Documented => Allowance::Needed,
         }
     }
 }
@@ -372,9 +376,12 @@ impl Experiment {
         let Some(report) = observation.report() else { return Answer::Unknown(self.what.clone()) };
         let calls = observation.log();
         match self.question {
-            Question::Suite | Question::Calls | Question::Withheld | Question::Order | Question::Reworked => {
-                Answer::Right
-            }
+            Question::Suite
+            | Question::Calls
+            | Question::Withheld
+            | Question::Order
+            | Question::Documented
+            | Question::Reworked => Answer::Right,
             Question::Again => again::again(material, report),
             Question::Recording => again::recording(material, report),
             Question::Inert => self.inert(material, report, calls),

@@ -44,6 +44,7 @@ fn asked(question: Question) -> &'static str {
         Question::Reached => "Is the expectation reached that does not seem to matter?",
         Question::Order => "Do the tests of RED pass alone, in another order and twice?",
         Question::Mutant => "Do the tests notice a fault in the changed lines?",
+        Question::Documented => "Do the examples in documentation that were changed hold as they were before?",
         Question::Reworked => "Do the tests of now notice what those of before noticed?",
         Question::Calls => "Does the code answer the same calls in the same way elsewhere?",
         Question::Withheld => "Are examples met that whoever wrote the code never saw?",
