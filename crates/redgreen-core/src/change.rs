@@ -5,9 +5,9 @@ mod python_library;
 
 use serde::{Deserialize, Serialize};
 
-use crate::framework::{FRAMEWORKS, Framework};
+use crate::framework::{FRAMEWORKS, Framework, command};
 use crate::phase::Phase;
-use crate::syntax::{self, ItemChange, Language};
+use crate::syntax::{self, ItemChange, ItemKind, Language};
 use crate::test_list;
 use crate::verdict::{Code, Reason};
 
@@ -71,7 +71,7 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
         Class::TestList
     } else if frameworks.iter().any(|framework| (framework.is_test_file)(path)) {
         Class::Test
-    } else if is_manifest(name) {
+    } else if is_manifest(name) && !is_of_command(name, frameworks) {
         Class::Manifest
     } else if SETTINGS.contains(&path) || frameworks.iter().any(|framework| (framework.is_runner_config)(path)) {
         Class::RunnerConfig
@@ -84,6 +84,11 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     } else {
         Class::Implementation
     }
+}
+
+/// A command of the project's own may be tox, which then reads more of its file than a test runner does.
+fn is_of_command(name: &str, frameworks: &[&Framework]) -> bool {
+    name == "tox.ini" && frameworks.iter().any(|framework| framework.name == command::FRAMEWORK.name)
 }
 
 /// Whether a path is that of a test, of its helpers or of its data, by the rules of any runner.
@@ -176,10 +181,13 @@ pub(crate) fn is_python_library(module: &str) -> bool {
     python_library::MODULES.contains(&module)
 }
 
+/// Whether tests beside the code changed. What became of examples in its documentation, an experiment tells.
 fn touches_tests(path: &str, old: &str, new: &str) -> bool {
     let changes = syntax::test_block_frozen(Language::of_path(path), path, old, new);
     changes.iter().any(|change| match change {
-        ItemChange::Removed(_) | ItemChange::Changed { .. } | ItemChange::Weakened { .. } => true,
+        ItemChange::Removed(old) | ItemChange::Changed { old, .. } | ItemChange::Weakened { old, .. } => {
+            old.kind != ItemKind::DocTest
+        }
         ItemChange::Added(_) | ItemChange::Renamed { .. } => false,
     })
 }
@@ -279,6 +287,7 @@ fn is_manifest(name: &str) -> bool {
         "pyproject.toml",
         "setup.py",
         "setup.cfg",
+        "tox.ini",
         "poetry.lock",
         "uv.lock",
         "package.json",
@@ -329,11 +338,13 @@ mod tests {
             ("pkg/testdata/in.bin", Class::Test),
             ("tests/README.md", Class::Documentation),
             ("tests/pytest.ini", Class::RunnerConfig),
+            ("tox.ini", Class::Manifest),
             ("data/orders.csv", Class::Implementation),
             ("src/contest/in.txt", Class::Implementation),
         ] {
             assert_eq!(classify(path, &pytest), class, "{path}");
         }
+        assert_eq!(classify("tox.ini", &[&command::FRAMEWORK]), Class::RunnerConfig);
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod bodies;
 pub mod calls;
 mod canary;
 pub mod contents;
+pub mod documented;
 pub mod examples;
 mod impossible;
 mod mutants;
@@ -130,6 +131,8 @@ pub enum Question {
     Order,
     /// Do the tests notice a fault in the changed lines?
     Mutant,
+    /// GREEN: do the examples in documentation that it changed hold as they were before?
+    Documented,
     /// REFACTOR: do the tests of now notice what those of before noticed?
     Reworked,
 }
@@ -151,7 +154,16 @@ pub enum Allowance {
 impl Question {
     /// What the answer means is told by comparing it with another one.
     fn is_compared(self) -> bool {
-        matches!(self, Self::Suite | Self::Calls | Self::Withheld | Self::Contents | Self::Order | Self::Reworked)
+        matches!(
+            self,
+            Self::Suite
+                | Self::Calls
+                | Self::Withheld
+                | Self::Contents
+                | Self::Order
+                | Self::Documented
+                | Self::Reworked
+        )
     }
 
     pub fn allowance(self) -> Allowance {
@@ -174,6 +186,7 @@ impl Question {
             | Self::Impossible
             | Self::Reached
             | Self::Exceptions
+            | Self::Documented
             | Self::Contents => Allowance::Needed,
         }
     }
@@ -389,6 +402,7 @@ impl Experiment {
             | Question::Withheld
             | Question::Contents
             | Question::Order
+            | Question::Documented
             | Question::Reworked => Answer::Right,
             Question::Again => again::again(material, report),
             Question::Recording => again::recording(material, report),

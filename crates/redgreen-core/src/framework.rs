@@ -191,7 +191,7 @@ impl Found {
                 let inside = paths.iter().filter_map(|path| self.folder.inside(path));
                 // Rust's unit tests stand beside the code.
                 let is_rust = [cargo::FRAMEWORK.name, nextest::FRAMEWORK.name].contains(&self.row.name);
-                let beside = |path: &str| is_rust && path.ends_with(".rs");
+                let beside = |path: &str| is_rust && cargo::read_example(path).0.ends_with(".rs");
                 let is_own = |path: &&str| (self.row.is_test_file)(path) || beside(path);
                 let own: Vec<String> = inside.filter(is_own).map(str::to_owned).collect();
                 (!own.is_empty()).then_some(Selection::Files(own))

@@ -50,16 +50,16 @@ pub use hash::{only_reformatted, runs_alike};
 pub use imports::{Import, imports};
 pub use inert::{
     INERT_LOG, INERT_PLACE, INERT_PLAIN, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program,
-    inert_stub,
+    inert_since, inert_stub,
 };
-pub use item::{Item, Marker, items, names_of, separator};
+pub use item::{Item, Marker, is_example, items, names_of, separator};
 pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};
 pub use look::looks_at;
 pub use loose::{loose, parses};
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
-pub use overlay::{frame, modules, overlay_tests, tests_over};
+pub use overlay::{frame, modules, overlay_examples, overlay_tests, tests_over};
 pub use perturb::{Extent, Letters, Pick, Way, impossible, impossible_each, is_written, stopped_each};
 pub use resolve::{Package, Project, package_name, resolve};
 pub use stub::is_stub;

@@ -188,7 +188,11 @@ pub fn suite(project: &Path, test: &config::Test) -> Result<Suite> {
 
 /// Finds out which frameworks a project's tests need.
 pub fn detect(project: &Path) -> Result<Suite> {
-    let found = framework::detect(&facts::folders(project)?);
+    let mut found = framework::detect(&facts::folders(project)?);
+    if found.is_empty() {
+        // Nothing says how tests are run, but tests may stand beside the code.
+        found = framework::detect(&[facts::with_all_tests(project)?]);
+    }
     if found.is_empty() {
         let failure = Failure::environment(format!("no test framework found in {}", project.display()));
         let looked = FRAMEWORKS.iter().map(|row| format!("{}: looked for {}", row.name, row.looks_for));

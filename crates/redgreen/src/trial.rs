@@ -80,21 +80,17 @@ pub struct Ground<'a> {
     pub environment: &'a config::Environment,
     /// The project's settings.
     pub file: &'a config::File,
-    /// Runs the tests where nothing else is found.
+    /// Runs the tests, whatever the settings and the files say: the user's own word.
     pub command: Option<&'a str>,
     pub stop: &'a Stop,
 }
 
 impl Ground<'_> {
-    /// What the tests of a tree need: as the project's settings say, as its files show, or by the command.
+    /// How the tests of a tree are run: by the command, as the project's settings say, or as its files show.
     fn suite(&self, folder: &Path) -> Result<Suite> {
-        let found = runner::suite(folder, &self.file.test);
-        match (found, self.command) {
-            (Err(_), Some(line)) => {
-                let command = Command::new(line, None, None).map_err(Failure::usage)?;
-                Suite::of(folder, command)
-            }
-            (found, _) => found,
+        match self.command {
+            Some(line) => Suite::of(folder, Command::new(line, None, None).map_err(Failure::usage)?),
+            None => runner::suite(folder, &self.file.test),
         }
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reas
         Reason::new(code, format!("`{table}` of {path} was changed, which tells the test runner what to do"))
             .place(Some(path), None)
     };
-    if name == "setup.cfg" {
+    if matches!(name, "setup.cfg" | "tox.ini") {
         let changed = SECTIONS.iter().filter(|section| self::section(old, section) != self::section(new, section));
         return changed.map(|section| tell(section)).collect();
     }
@@ -89,8 +89,12 @@ pub(super) fn ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reas
         return found.map(tell).into_iter().collect();
     }
     let Some((_, tables)) = TABLES.iter().find(|(known, _)| *known == name) else { return Vec::new() };
-    let read =
-        |text: &str| if name == "package.json" { serde_json::from_str(text).ok() } else { toml::from_str(text).ok() };
+    let read = |text: &str| match name {
+        // A file that is not there sets nothing.
+        _ if text.trim().is_empty() => Some(Value::Null),
+        "package.json" => serde_json::from_str(text).ok(),
+        _ => toml::from_str(text).ok(),
+    };
     // One that cannot be read is told by the runner.
     let (old, new): (Value, Value) = match (read(old), read(new)) {
         (Some(old), Some(new)) => (old, new),
@@ -147,6 +151,16 @@ mod tests {
             ("Cargo.toml", "", "[lints.rust]\nunsafe_code = \"forbid\"\n", 0),
             ("setup.cfg", "[metadata]\nname = a\n", "[metadata]\nname = b\n", 0),
             ("setup.cfg", "", "[tool:pytest]\naddopts = -x\n", 1),
+            // What is new or gone is compared by what the runner read there.
+            ("tox.ini", "[tox]\nenvlist = py3\n[testenv]\ncommands = pytest\n", "", 0),
+            ("tox.ini", "", "[tox]\nenvlist = py3\n", 0),
+            ("tox.ini", "[tox]\nenvlist = py3\n[pytest]\naddopts = -x\n", "", 1),
+            ("tox.ini", "", "[pytest]\naddopts = -k a\n", 1),
+            ("tox.ini", "[pytest]\naddopts = -x\n", "[testenv]\nx = 1\n[pytest]\naddopts = -x\n", 0),
+            ("setup.cfg", "[metadata]\nname = a\n", "", 0),
+            ("package.json", "{\"jest\":{}}", "", 1),
+            ("package.json", "", "{\"jest\":{}}", 1),
+            ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"-k a\"\n", "", 1),
             ("package.json", "{", "{\"jest\":{}}", 0),
             ("pom.xml", "<a/>\n", "<a/>\n<dependency/>\n", 0),
             ("pom.xml", "<a/>\n", "<a/>\n<skipTests>true</skipTests>\n", 1),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{About, Experiment, Material, Question, Tree, Way, selection};
+use super::{About, Experiment, Material, Question, Tree, Way, documented, selection};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::report::{Outcome, Report};
@@ -31,6 +31,8 @@ pub struct Reworked {
     pub files: Vec<String>,
     /// What stands around the tests of a file is not what it was, and may change what they ask for.
     pub reframed: bool,
+    /// Examples in documentation that are new: they may ask for what others asked for before.
+    pub new_examples: Vec<About>,
 }
 
 /// One fault, tried with the old tests and with the new ones.
@@ -117,7 +119,10 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
         let about = |item: &Item| About { file: changed.path.clone(), item: item.name.clone() };
         for change in syntax::test_block_frozen(language, &changed.path, &old, &new) {
             match change {
-                ItemChange::Added(item) => added.push(item),
+                ItemChange::Added(item) => {
+                    all.new_examples.extend(Some(about(&item)).filter(|_| item.kind == ItemKind::DocTest));
+                    added.push(item);
+                }
                 ItemChange::Renamed { old, .. } => all.moved.push(about(&old)),
                 ItemChange::Removed(item) => removed.push((about(&item), item)),
                 ItemChange::Changed { old, .. } if old.is_test => all.lost.push(about(&old)),
@@ -149,7 +154,7 @@ pub fn reworked(material: &Material<'_>) -> Reworked {
 }
 
 /// The names that the changed code gave before and gives now.
-struct Names {
+pub(super) struct Names {
     /// Those that are gone.
     gone: Vec<syntax::Name>,
     kept: BTreeSet<String>,
@@ -158,26 +163,35 @@ struct Names {
 }
 
 impl Names {
-    fn of(material: &Material<'_>) -> Self {
-        let (mut old, mut new) = (Vec::new(), Vec::new());
+    pub(super) fn of(material: &Material<'_>) -> Self {
+        let (mut old, mut new): (Vec<(&str, syntax::Name)>, Vec<(&str, syntax::Name)>) = (Vec::new(), Vec::new());
         let code = |changed: &&ChangedPath| matches!(changed.class, Class::Implementation | Class::Mixed);
         for changed in material.change.paths.iter().filter(code) {
-            let language = Language::of_path(&changed.path);
-            let names = |source: Option<String>| syntax::names(language, &changed.path, &source.unwrap_or_default());
-            old.extend(names((material.before)(&changed.path)));
-            new.extend(names((material.now)(&changed.path)));
+            let (path, language) = (changed.path.as_str(), Language::of_path(&changed.path));
+            let names = |source: Option<String>| {
+                let names = syntax::names(language, path, &source.unwrap_or_default());
+                names.into_iter().map(move |name| (path, name))
+            };
+            old.extend(names((material.before)(path)));
+            new.extend(names((material.now)(path)));
         }
-        let kept: BTreeSet<String> = new.iter().map(|name| name.name.clone()).collect();
-        let lost: Vec<&syntax::Name> = old.iter().filter(|name| !kept.contains(&name.name)).collect();
-        let is_new = |name: &&syntax::Name| !old.iter().any(|known| known.name == name.name);
-        let twin = |name: &&syntax::Name| {
-            let twin = new.iter().filter(is_new).find(|new| new.body_hash == name.body_hash)?;
-            Some((name.name.clone(), twin.name.clone()))
-        };
-        let mut renamed: Vec<(String, String)> = lost.iter().filter_map(twin).collect();
+        let kept: BTreeSet<String> = new.iter().map(|(_, name)| name.name.clone()).collect();
+        let is_fresh = |name: &syntax::Name| !old.iter().any(|(_, known)| known.name == name.name);
+        new.retain(|(_, name)| is_fresh(name));
+        let mut lost: Vec<&(&str, syntax::Name)> = old.iter().filter(|(_, name)| !kept.contains(&name.name)).collect();
+        lost.dedup_by(|one, other| one.1.name == other.1.name);
+        let mut renamed: Vec<(String, String)> = Vec::new();
+        // Small code has many twins: the next one of the same file is meant, and each only once.
+        for (path, name) in &lost {
+            let is_taken = |fresh: &str| renamed.iter().any(|(_, taken)| taken == fresh);
+            let twins = || new.iter().filter(|(_, fresh)| fresh.body_hash == name.body_hash && !is_taken(&fresh.name));
+            let twin = twins().find(|(home, _)| home == path).or_else(|| twins().next());
+            renamed.extend(twin.map(|(_, twin)| (name.name.clone(), twin.name.clone())));
+        }
+        let lost: Vec<&syntax::Name> = lost.into_iter().map(|(_, name)| name).collect();
         // Code that was reworked under a new name has no twin; tests that differ by the name alone tell it.
         for name in &lost {
-            let told = new.iter().filter(is_new).find(|fresh| only_renames(material, &name.name, &fresh.name));
+            let told = new.iter().map(|(_, fresh)| fresh).find(|fresh| only_renames(material, &name.name, &fresh.name));
             if let Some(fresh) = told.filter(|_| !renamed.iter().any(|(known, _)| *known == name.name)) {
                 renamed.push((name.name.clone(), fresh.name.clone()));
             }
@@ -187,7 +201,7 @@ impl Names {
     }
 
     /// A test of before, with the names of now.
-    fn rename(&self, test: &str) -> String {
+    pub(super) fn rename(&self, test: &str) -> String {
         self.renamed.iter().fold(test.to_owned(), |text, (old, new)| syntax::renamed(&text, old, new))
     }
 
@@ -200,15 +214,31 @@ impl Names {
     }
 }
 
-/// Whether some test file is what it was, but for that name.
+/// Whether some test file, or some example in documentation, is what it was but for that name.
 fn only_renames(material: &Material<'_>, old: &str, new: &str) -> bool {
     let tests = material.change.paths.iter().filter(|changed| changed.class == Class::Test);
-    tests.into_iter().any(|changed| {
+    let is_test = tests.into_iter().any(|changed| {
         let (before, now) = ((material.before)(&changed.path), (material.now)(&changed.path));
         before
             .zip(now)
             .is_some_and(|(before, now)| syntax::mentions(&before, old) && syntax::renamed(&before, old, new) == now)
-    })
+    });
+    let mut code = material.change.paths.iter().filter(|changed| changed.class == Class::Mixed);
+    is_test || code.any(|changed| renames_example(material, &changed.path, old, new))
+}
+
+fn renames_example(material: &Material<'_>, path: &str, old: &str, new: &str) -> bool {
+    let (before, now) = ((material.before)(path).unwrap_or_default(), (material.now)(path).unwrap_or_default());
+    if !syntax::mentions(&before, old) || !syntax::mentions(&now, new) {
+        return false;
+    }
+    let examples = |source: &str| -> Vec<u64> {
+        let items = syntax::items(Language::of_path(path), path, source).into_iter();
+        let about = |item: &Item| syntax::mentions(source.get(item.span.clone()).unwrap_or_default(), new);
+        items.filter(|item| item.kind == ItemKind::DocTest && about(item)).map(|item| item.text_hash).collect()
+    };
+    let known = examples(&now);
+    examples(&syntax::renamed(&before, old, new)).iter().any(|example| known.contains(example))
 }
 
 /// The code that the reworked tests are about, with one fault each.
@@ -219,6 +249,8 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
         let tests = material.paths.iter().filter(|path| material.is_test(path));
         code = code_of(material, reworked, &tests.take(super::FILES_MAX).cloned().collect::<Vec<_>>());
     }
+    let names = Names::of(material);
+    let new_tests = Way::Tests(choice(reworked, &changed_now(material), material.now));
     let mut all = Vec::new();
     let each = FAULTS_MAX.checked_div(code.len()).unwrap_or(FAULTS_MAX).max(1);
     for path in &code {
@@ -227,9 +259,8 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
         for mutant in syntax::mutants(Language::of_path(path), path, &source, &[lines], each) {
             let Some(text) = mutant.apply(&source) else { continue };
             let what = format!("{path}:{}: {}", mutant.line, mutant.description);
-            let old = with_old_tests(material, reworked, Some((path, &text)), &what);
-            let way = Way::Tests(choice(&changed_now(material), material.now));
-            let new = Experiment { edits: vec![(path.clone(), text)], way, ..old.clone() };
+            let old = with_old_tests(material, reworked, &names, Some((path, &text)), &what);
+            let new = Experiment { edits: vec![(path.clone(), text)], way: new_tests.clone(), ..old.clone() };
             all.push(Comparison { old, new });
         }
     }
@@ -239,11 +270,16 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
 
 /// The old tests on the new code, without a fault: what they say then is not about a fault.
 pub fn old_tests(material: &Material<'_>, reworked: &Reworked) -> Experiment {
-    with_old_tests(material, reworked, None, "the tests of before on the code of now")
+    with_old_tests(material, reworked, &Names::of(material), None, "the tests of before on the code of now")
 }
 
-fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&str, &str)>, what: &str) -> Experiment {
-    let names = Names::of(material);
+fn with_old_tests(
+    material: &Material<'_>,
+    reworked: &Reworked,
+    names: &Names,
+    fault: Option<(&str, &str)>,
+    what: &str,
+) -> Experiment {
     let mut edits: Vec<(String, String)> = Vec::new();
     edits.extend(fault.map(|(path, text)| (path.to_owned(), text.to_owned())));
     for file in &reworked.files {
@@ -260,7 +296,7 @@ fn with_old_tests(material: &Material<'_>, reworked: &Reworked, fault: Option<(&
             edits.push((file.clone(), text));
         }
     }
-    let selection = choice(&reworked.files, material.before);
+    let selection = choice(reworked, &reworked.files, material.before);
     Experiment { edits, ..Experiment::of_tests(Question::Reworked, Tree::Head, selection, what) }
 }
 
@@ -281,20 +317,37 @@ fn code_of(material: &Material<'_>, reworked: &Reworked, tests: &[String]) -> Ve
     code.into_iter().filter(is_code).collect()
 }
 
-/// Helpers have no tests of their own to be run; all that may use them are.
-fn choice(files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Selection {
-    let has_tests = |file: &String| {
+/// The tests that can tell old and new apart. Helpers have no tests of their own to be run; all that may use them are. Examples in
+/// documentation are chosen one by one: each is a program that has to be built.
+fn choice(reworked: &Reworked, files: &[String], read: &dyn Fn(&str) -> Option<String>) -> Selection {
+    let items = |file: &String| {
         let source = read(file).unwrap_or_default();
-        syntax::items(Language::of_path(file), file, &source).iter().any(|item| item.is_test)
+        syntax::items(Language::of_path(file), file, &source)
     };
-    // Examples in documentation cannot be chosen by their file.
-    let documented = |file: &String| {
-        let source = read(file).unwrap_or_default();
-        let items = syntax::items(Language::of_path(file), file, &source);
-        items.iter().any(|item| item.kind == ItemKind::DocTest)
+    let changed: Vec<&About> = reworked.lost.iter().chain(reworked.weaker.iter().map(|(about, _)| about)).collect();
+    let mut examples: Vec<About> =
+        changed.iter().copied().filter(|about| syntax::is_example(&about.item)).cloned().collect();
+    // What asked for something before may be another example now, or a plain test.
+    let is_gone = |about: &About| !items(&about.file).iter().any(|item| item.name == about.item);
+    let gone = examples.iter().any(is_gone);
+    examples.extend(reworked.new_examples.iter().filter(|_| gone).cloned());
+    let has_plain = |file: &String| items(file).iter().any(|item| item.is_test && item.kind != ItemKind::DocTest);
+    let is_help = |about: &&&About| !syntax::is_example(&about.item) && !has_plain(&about.file);
+    if changed.iter().any(|about| is_help(&about)) || reworked.reframed && !files.iter().all(has_plain) {
+        return Selection::All;
+    }
+    let plain = files.iter().filter(|file| has_plain(file));
+    if examples.is_empty() {
+        return selection(&plain.cloned().collect::<Vec<_>>(), &[]);
+    }
+    let is_touched = |file: &&String| {
+        let holds = |about: &&About| about.file == **file && !syntax::is_example(&about.item);
+        changed.iter().any(holds) || reworked.reframed || gone
     };
-    let choosable = files.iter().all(has_tests) && !files.iter().any(documented);
-    if choosable { selection(files, &[]) } else { Selection::All }
+    match documented::selection(&examples) {
+        Selection::Files(chosen) => Selection::Files(plain.filter(is_touched).cloned().chain(chosen).collect()),
+        other @ (Selection::All | Selection::One(_) | Selection::List | Selection::Coverage) => other,
+    }
 }
 
 /// Whether tests and code stand in the same file.

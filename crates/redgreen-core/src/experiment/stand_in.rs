@@ -67,7 +67,7 @@ pub(super) fn stand_ins(material: &Material<'_>, tests: &[String]) -> (Vec<(Stri
     (with_helpers(all), IMPORTED)
 }
 
-fn with_helpers(mut all: Vec<(String, String)>) -> Vec<(String, String)> {
+pub(super) fn with_helpers(mut all: Vec<(String, String)>) -> Vec<(String, String)> {
     let helpers: BTreeMap<String, String> =
         all.iter().filter_map(|(path, text)| syntax::inert_helper(path, text)).collect();
     all.extend(helpers);

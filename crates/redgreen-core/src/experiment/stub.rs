@@ -5,6 +5,7 @@
 
 use super::{About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of, unwritten};
 use crate::change::is_test_program;
+use crate::framework;
 use crate::framework::invoke::Selection;
 use crate::path::folder;
 use crate::report::{Exit, LoadError, LoadErrorKind, Report, Status, Test};
@@ -112,39 +113,57 @@ pub(crate) fn do_nothing(material: &Material<'_>, files: &[String], tests: &[Str
     vec![one, other]
 }
 
-/// What RED could not be asked, because nobody had written the signatures yet.
+/// What RED could not be asked, because nobody had written the signatures yet. Only what GREEN wrote does nothing: a test
+/// may be called by code that was there, and never look at anything where that does nothing.
 pub(super) fn emptied(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
     let is_built = |path: &str| matches!(Language::of_path(path), Language::Rust | Language::Go);
     if !files.iter().any(|file| is_built(file)) || material.targets.is_empty() {
         return None;
     }
-    let (edits, _) = stand_in::stand_ins(material, files);
+    let (all, _) = stand_in::stand_ins(material, files);
     let is_new = |path: &str| {
         let language = Language::of_path(path);
         let names = |source: Option<String>| syntax::names(language, path, &source.unwrap_or_default());
         let before = names((material.before)(path));
         names((material.now)(path)).iter().any(|name| !before.iter().any(|known| known.name == name.name))
     };
-    if !edits.iter().any(|(path, _)| is_built(path) && is_new(path)) {
+    if !all.iter().any(|(path, _)| is_built(path) && is_new(path)) {
         return None;
     }
-    let what = "the tests of RED, with code that does nothing";
+    let since = |(path, _): &(String, String)| {
+        let text = syntax::inert_since(path, &(material.before)(path).unwrap_or_default(), &(material.now)(path)?)?;
+        Some((path.clone(), text))
+    };
+    let edits = stand_in::with_helpers(all.iter().filter_map(since).collect());
+    // New types, macros and constants have no body that could do nothing; the functions around them have.
+    let (edits, what) = match edits.is_empty() {
+        true => (all, "the tests of RED, with code that does nothing"),
+        false => (edits, "the tests of RED, with new and changed functions that do nothing"),
+    };
     let run = Experiment::of_tests(Question::Empty, Tree::Head, selection(files, material.targets), what);
     let control = Experiment { edits, ..run };
     let other = Experiment { variables: vec![(INERT_VALUE, "other".to_owned())], ..control.clone() };
     Some(Experiment { otherwise: Some(Box::new(other)), ..control })
 }
 
-/// A macro or a type has no body that could be emptied: only what was called and did nothing tells.
+/// A macro or a type has no body that could be emptied: only what was called and did nothing tells. Where RED did not compile,
+/// its tests may be known by old ones of the same file, which call nothing new.
 pub(super) fn empty(material: &Material<'_>, report: &Report, calls: &str) -> Answer {
     let passes = |id: &String| report.test(id).is_some_and(|test| test.status == Status::Passed);
-    match material.targets.first() {
-        Some(first) if !calls.trim().is_empty() && material.targets.iter().all(passes) => {
+    let is_called = |id: &&String| calls.lines().any(|call| is_call_of(call, id));
+    match material.targets.iter().find(is_called) {
+        Some(first) if material.targets.iter().all(passes) => {
             let sentence = format!("{first} passes with code that does nothing");
             Answer::Wrong(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(first)])
         }
         Some(_) | None => Answer::Right,
     }
+}
+
+/// Whether a line of the log is a call by this test. What no test is known to have called may be its own.
+fn is_call_of(call: &str, id: &str) -> bool {
+    let test = call.split_once('\t').map_or("", |(_, test)| test);
+    !call.trim().is_empty() && (test.is_empty() || framework::identity(test).item == framework::identity(id).item)
 }
 
 impl Experiment {

@@ -1,6 +1,7 @@
 //! Tables for the controls: what each is made of, and what a run of it says.
 
 mod built;
+mod documented;
 mod oracle;
 mod reasons;
 mod replaced;

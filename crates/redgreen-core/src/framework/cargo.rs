@@ -81,6 +81,40 @@ pub fn doc_prefix(package: &str) -> String {
     format!("{package}/doc")
 }
 
+/// Between a file and the name of what an example in its documentation is about, as rustdoc writes it.
+const EXAMPLE_MARK: &str = " - ";
+
+/// The examples of an item, in a selection of files; without a name, those of the whole file.
+pub fn example(file: &str, item: &str) -> String {
+    format!("{file}{EXAMPLE_MARK}{item}")
+}
+
+/// The file that is meant, and the item where it is an example in its documentation.
+pub fn read_example(selected: &str) -> (&str, Option<&str>) {
+    match selected.split_once(EXAMPLE_MARK) {
+        Some((file, item)) => (file, Some(item)),
+        None => (selected, None),
+    }
+}
+
+/// What rustdoc is told to run the examples in a selection of files, and hardly any other: it knows them as
+/// `src/kit.rs - kit::Roman::parse (line 3)`, and which modules a file is in is not known here.
+pub fn example_filters(selected: &[String]) -> Vec<String> {
+    let mut filters = Vec::new();
+    for (file, item) in selected.iter().map(|one| read_example(one)) {
+        match item {
+            None => {}
+            Some("") => {
+                // From `src` on: above it, it depends on the version of cargo where a path begins.
+                let inside = file.rfind("src/").and_then(|at| file.get(at..)).unwrap_or(file_name(file));
+                filters.push(format!("{inside}{EXAMPLE_MARK}"));
+            }
+            Some(item) => filters.extend([format!("{EXAMPLE_MARK}{item} (line "), format!("::{item} (line ")]),
+        }
+    }
+    filters
+}
+
 /// Puts the build and everything that was run into one report.
 pub fn report(build: Build, binaries: Vec<Binary>) -> Report {
     let mut report = Report { runner: FRAMEWORK.name.to_owned(), exit: build.exit, ..Report::default() };
@@ -123,19 +157,21 @@ fn detect(folder: &Folder) -> Evidence {
     }
 }
 
-/// Unit tests live beside the code, so that a file in `src` is not a test file although it may hold tests.
-/// `roman/tests/numerals::one`, `roman::kit::tests::one`, `roman/doc::src/lib.rs - to_roman #2`.
+/// `roman/tests/numerals::one`, `roman::kit::tests::one`, `roman/doc::src/lib.rs - to_roman #2`, and for the examples of
+/// the crate itself `roman/doc::src/lib.rs - #2`.
 fn read_id(id: &str) -> Identity<'_> {
     let (target, test) = id.split_once("::").unwrap_or(("", id));
     let (package, inside) = target.split_once('/').unwrap_or((target, ""));
-    if let Some((path, name)) = test.split_once(" - ").filter(|_| inside == "doc" && !package.is_empty()) {
-        let (name, number) = name.split_once(" #").map_or((name, None), |(name, number)| (name, Some(number)));
+    if inside == "doc" && !package.is_empty() {
+        let (name, number) = test.split_once(" #").map_or((test, None), |(name, number)| (name, Some(number)));
+        let (path, name) = name.split_once(EXAMPLE_MARK).unwrap_or((name.trim_end_matches(" -"), ""));
         let home = path.strip_suffix(".rs").map_or(Home::Unknown, Home::Target);
-        return Identity::of(home, name.split("::").collect(), number);
+        return Identity::of(home, name.split("::").filter(|name| !name.is_empty()).collect(), number);
     }
     Identity::of(Home::Target(inside), test.split("::").collect(), None)
 }
 
+/// Unit tests live beside the code, so that a file in `src` is not a test file although it may hold tests.
 fn is_test_file(path: &str) -> bool {
     let folders = path.split('/').rev().skip(1);
     let (mut in_tests, mut in_src) = (false, false);

@@ -8,7 +8,8 @@ use crate::syntax::glob;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     All,
-    /// Paths relative to the folder, with `/`.
+    /// Paths relative to the folder, with `/`. In Rust also examples in documentation, as [`super::cargo::example`]
+    /// names them: they are never run for a path alone.
     Files(Vec<String>),
     /// A test by the id a report gave it.
     One(String),

@@ -88,16 +88,24 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     invocation.inject.push(SETTINGS);
     invocation.before.push(step(BUILD, Call::new([cargo]).args(cargo::BUILD.iter().copied())));
     let list = Call::new([cargo, "nextest", "list"]).args(common).args(LISTING.iter().copied());
+    let mut filters = Vec::new();
+    let none = || vec!["-E".to_owned(), "none()".to_owned()];
     let (chosen, doc) = match selection {
         Selection::List => {
             invocation.call = list;
             return Ok(invocation);
         }
         Selection::All | Selection::Coverage => (Vec::new(), Some("--workspace".to_owned())),
-        Selection::Files(paths) => (targets(paths), None),
+        Selection::Files(paths) => {
+            filters = cargo::example_filters(paths);
+            let plain = |path: &&String| cargo::read_example(path).1.is_none();
+            let plain: Vec<String> = paths.iter().filter(plain).cloned().collect();
+            let doc = (!filters.is_empty()).then(|| "--workspace".to_owned());
+            (if plain.is_empty() { none() } else { targets(&plain) }, doc)
+        }
         Selection::One(id) => match doc_package(id) {
             // A doc test's id has no line, so that rustdoc cannot be told to run it alone.
-            Some(package) => (vec!["-E".to_owned(), "none()".to_owned()], Some(format!("--package={package}"))),
+            Some(package) => (none(), Some(format!("--package={package}"))),
             None => (vec!["-E".to_owned(), expression(id)], None),
         },
     };
@@ -106,7 +114,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     if let Some(packages) = doc {
         invocation.inject.push(cargo::RUSTDOC);
         let call = Call::new([cargo, "test", "--doc", "--no-fail-fast", &packages, "--"]);
-        let call = call.args(cargo::JSON.iter().copied()).env("RUSTDOC", facts.scratch(cargo::RUSTDOC.path));
+        let call =
+            call.args(cargo::JSON.iter().copied()).args(filters).env("RUSTDOC", facts.scratch(cargo::RUSTDOC.path));
         invocation.after.push(step(DOC, call));
     }
     if *selection == Selection::Coverage {

@@ -57,12 +57,13 @@ fn detect(folder: &Folder) -> Evidence {
     if python { Evidence::Likely } else { Evidence::None }
 }
 
-/// `tests/test_a.py::TestAdd::test_two[1-2]`
+/// `tests/test_a.py::TestAdd::test_two[1-2]`, and for an example in documentation `src/kit.py::kit.Roman.parse`.
 fn read_id(id: &str) -> Identity<'_> {
     let row = id.strip_suffix(']').and_then(|id| id.split_once('['));
     let (whole, case) = row.map_or((id, None), |(whole, case)| (whole, Some(case)));
     let (file, names) = whole.split_once("::").unwrap_or((whole, ""));
-    Identity::of(Home::File(file), names.split("::").filter(|name| !name.is_empty()).collect(), case)
+    let names = names.split("::").flat_map(|name| name.split('.')).filter(|name| !name.is_empty());
+    Identity::of(Home::File(file), names.collect(), case)
 }
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {

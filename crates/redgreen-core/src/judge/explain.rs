@@ -46,6 +46,7 @@ fn asked(question: Question) -> &'static str {
         Question::Contents => "Does the code's answer hold what the test expects, whatever the code calls equal?",
         Question::Order => "Do the tests of RED pass alone, in another order and twice?",
         Question::Mutant => "Do the tests notice a fault in the changed lines?",
+        Question::Documented => "Do the examples in documentation that were changed hold as they were before?",
         Question::Reworked => "Do the tests of now notice what those of before noticed?",
         Question::Calls => "Does the code answer the same calls in the same way elsewhere?",
         Question::Withheld => "Are examples met that whoever wrote the code never saw?",

@@ -1,20 +1,25 @@
 //! GREEN: the tests of RED pass, all others as before, and both still tell right from wrong.
 
-use super::{Asked, Base, Case, Ruling, and_refused, control, reports, ruling, try_candidate, undecided};
+use super::{Asked, Base, Case, Ruling, Tried, and_refused, control, reports, ruling, try_candidate, undecided};
 use crate::experiment::bodies::{Held, Program};
+use crate::experiment::documented::Documented;
 use crate::experiment::order::Orders;
 use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, contents, order, outside};
 use crate::report::{Outcome, Status};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
-    let mut known = base.report.clone();
+    let documented = case.documented(&case.material(&base.report, &base.targets), &base.report);
+    let mut known = documented.without(&base.report);
     let ahead = guess(case, base);
     if let Ok(Observation::Ran { report: after, .. }) = case.observe(&case.suite()) {
         let material = case.material(after, &base.targets);
         known.tests.extend(experiment::asleep(&material, &base.report, after));
     }
     let mut tried = try_candidate(case, base, &mut known, &ahead)?;
+    if tried.verdict.decision == Decision::Accepted {
+        keep_examples(case, base, &documented, &mut tried)?;
+    }
     if tried.verdict.decision == Decision::Accepted {
         let targets =
             reports::asked_for(case.phase, &base.report, &tried.after, &tried.verdict, case.targets.as_deref());
@@ -25,6 +30,23 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
         }
     }
     Ok(ruling(&known, tried))
+}
+
+/// The examples in documentation that GREEN changed still hold as they were, but for names that code has got since.
+fn keep_examples(case: &Case<'_>, base: &Base, documented: &Documented, tried: &mut Tried) -> Asked<()> {
+    if documented.changed.is_empty() {
+        return Ok(());
+    }
+    let mut reasons = documented.homeless();
+    for laid in case.laid(&case.material(&tried.after, &base.targets), documented).iter() {
+        reasons = laid.weigh(&base.report, &base.targets, &case.report(&laid.experiment)?);
+        if reasons.is_empty() {
+            tried.verdict.notes.push(documented.note());
+            return Ok(());
+        }
+    }
+    tried.verdict = and_refused(tried.verdict.clone(), reasons);
+    Ok(())
 }
 
 /// The experiments that will follow, as far as what RED left tells them already.

@@ -5,6 +5,8 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use super::{Asked, Base, Case};
+use crate::experiment::documented::{Documented, Laid, documented};
+use crate::experiment::reworked::{Comparison, Reworked, comparisons, reworked};
 use crate::experiment::{Experiment, Material, Question, Tree, experiments, suite};
 use crate::report::Report;
 
@@ -14,6 +16,12 @@ use crate::report::Report;
 pub struct Plans {
     plans: RefCell<Vec<Plan>>,
     base: OnceCell<Rc<Base>>,
+    /// What REFACTOR did to the tests, and the faults that tell what they notice: both follow from the two trees alone.
+    reworked: OnceCell<Rc<Reworked>>,
+    comparisons: OnceCell<Rc<[Comparison]>>,
+    /// What GREEN did to examples in documentation; the same.
+    documented: OnceCell<Rc<Documented>>,
+    laid: OnceCell<Rc<[Laid]>>,
 }
 
 #[derive(Debug)]
@@ -31,6 +39,22 @@ impl Case<'_> {
         }
         let base = Rc::new(super::base(self)?);
         Ok(Rc::clone(self.plans.base.get_or_init(|| base)))
+    }
+
+    pub(super) fn reworked(&self, material: &Material<'_>) -> Rc<Reworked> {
+        Rc::clone(self.plans.reworked.get_or_init(|| Rc::new(reworked(material))))
+    }
+
+    pub(super) fn comparisons(&self, material: &Material<'_>, reworked: &Reworked) -> Rc<[Comparison]> {
+        Rc::clone(self.plans.comparisons.get_or_init(|| comparisons(material, reworked).into()))
+    }
+
+    pub(super) fn documented(&self, material: &Material<'_>, before: &Report) -> Rc<Documented> {
+        Rc::clone(self.plans.documented.get_or_init(|| Rc::new(documented(material).tested(before))))
+    }
+
+    pub(super) fn laid(&self, material: &Material<'_>, documented: &Documented) -> Rc<[Laid]> {
+        Rc::clone(self.plans.laid.get_or_init(|| documented.laid(material).into()))
     }
 
     /// The experiments for a report.

@@ -1,7 +1,7 @@
 //! REFACTOR: the form changed, and neither what the code does nor what the tests ask for.
 
 use super::{Asked, Base, Case, Ruling, Tried, and_refused, ruling, try_candidate, undecided};
-use crate::experiment::reworked::{Reworked, comparisons, is_silent, old_tests, reworked};
+use crate::experiment::reworked::{Reworked, is_silent, old_tests};
 use crate::experiment::surface::changed_surface;
 use crate::experiment::{self, Experiment, Material, Observation, Tree, calls};
 use crate::report::{Outcome, Report};
@@ -18,7 +18,7 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
             unseen: Unseen::default(),
         });
     }
-    let reworked = reworked(&case.material(&base.report, &base.targets));
+    let reworked = case.reworked(&case.material(&base.report, &base.targets));
     let mut known = reworked.without(&base.report);
     let watches = calls::watches(&case.material(&base.report, &base.targets), Tree::Base);
     let ahead: Vec<Experiment> = watches.into_iter().map(|watch| watch.experiment).collect();
@@ -80,7 +80,7 @@ fn notice_less(
     reworked: &Reworked,
     verdict: &mut Verdict,
 ) -> Asked<Vec<Reason>> {
-    let comparisons = comparisons(material, reworked);
+    let comparisons = case.comparisons(material, reworked);
     let vanished = |sentence: &str| Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
     if comparisons.is_empty() {
         return vanished("tests are gone, and so is what they tested");
@@ -91,7 +91,7 @@ fn notice_less(
         return vanished("tests were changed together with what they test; nothing shows that both mean the same");
     }
     let mut tried = 0;
-    for comparison in &comparisons {
+    for comparison in comparisons.iter() {
         let Observation::Ran { report: new, .. } = case.observe(&comparison.new)? else { continue };
         tried += 1;
         if is_silent(new, known) {

@@ -616,6 +616,9 @@ fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> 
         return Some(denied);
     }
     let failures_now = after.tests.iter().any(|test| test.status.is_failure());
+    if clean_before && after.tests.is_empty() && after.exit != Exit::Code(0) {
+        return Some(Reason::new(code, format!("no test was found: `{}` ended with {}", after.command, after.exit)));
+    }
     if clean_before && !failures_now && after.exit != Exit::Code(0) {
         let outside = after.errors_outside.first().map_or("no test says why", String::as_str);
         return Some(Reason::new(code, format!("every test passes, and the run ends with {}: {outside}", after.exit)));

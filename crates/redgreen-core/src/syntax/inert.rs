@@ -6,9 +6,11 @@
 mod go;
 mod rust;
 
+use std::ops::Range;
+
 use super::call::calls;
-use super::item::declared;
-use super::language::Language;
+use super::item::{Item, declared, items};
+use super::language::{ItemKind, Language};
 use super::tree::{Node, Tree};
 
 /// The environment variable that names the file to which each call adds a line.
@@ -45,13 +47,37 @@ pub fn inert_stub(language: Language, path: &str, names: &[String], existing: Op
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             Some(script(language, path, &wanted, existing.unwrap_or_default()))
         }
-        Language::Rust => rust::emptied(path, existing?),
-        Language::Go => go::emptied(path, existing?),
+        Language::Rust => rust::emptied(path, existing?, &[]),
+        Language::Go => go::emptied(path, existing?, &[]),
         Language::Java | Language::Other => None,
     }
 }
 
-/// The same for a file that nothing imports by name, and that may be started as a program: it says when it is loaded.
+/// A file of Rust or Go in which only those functions do nothing that are new since `old`, or not what they were there. `None`
+/// where there are none.
+pub fn inert_since(path: &str, old: &str, new: &str) -> Option<String> {
+    let language = Language::of_path(path);
+    let known = items(language, path, old);
+    let is_kept = |item: &&Item| known.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
+    let now = items(language, path, new);
+    let kept: Vec<Range<usize>> = now.iter().filter(is_kept).map(|item| item.span.clone()).collect();
+    let is_new = |item: &Item| item.kind == ItemKind::Function && !item.in_tests && !kept.contains(&item.span);
+    if !now.iter().any(is_new) {
+        return None;
+    }
+    match language {
+        Language::Rust => rust::emptied(path, new, &kept),
+        Language::Go => go::emptied(path, new, &kept),
+        Language::Python
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Java
+        | Language::Other => None,
+    }
+}
+
+/// A stand-in for a file that nothing imports by name, and that may be started as a program: it says when it is loaded.
 pub fn inert_program(path: &str, existing: &str) -> Option<String> {
     let language = Language::of_path(path);
     if path.ends_with("__init__.py") {

@@ -380,13 +380,14 @@ fn markers(one: &Found<'_>, row: &Row) -> Vec<Marker> {
     markers
 }
 
-/// Assertions of each item; a call of a helper of the same file counts as what the helper asserts.
+/// Assertions of each item, those with the same words once; a call of a helper of the same file counts as what the helper
+/// asserts.
 fn count(found: &mut [Found<'_>], assertions: &[Assertion<'_>], calls: &[Call<'_>]) {
     const ROUNDS_MAX: usize = 4;
     for one in found.iter_mut() {
         let inside = within(assertions, one.body, |assertion| assertion.node);
-        one.item.assertions = inside.iter().filter(|assertion| !assertion.is_count()).count();
-        one.item.exact = inside.iter().filter(|assertion| assertion.is_exact()).count();
+        one.item.assertions = distinct(inside.iter().filter(|assertion| !assertion.is_count()));
+        one.item.exact = distinct(inside.iter().filter(|assertion| assertion.is_exact()));
     }
     let direct: Vec<(usize, usize)> = found.iter().map(|one| (one.item.assertions, one.item.exact)).collect();
     for _ in 0..ROUNDS_MAX {
@@ -414,6 +415,10 @@ fn count(found: &mut [Found<'_>], assertions: &[Assertion<'_>], calls: &[Call<'_
     }
 }
 
+fn distinct<'a, 't: 'a>(assertions: impl Iterator<Item = &'a Assertion<'t>>) -> usize {
+    assertions.map(|assertion| assertion.node.text()).collect::<HashSet<_>>().len()
+}
+
 /// Those of a list in the order of the text that are inside a node.
 pub(super) fn within<'a, 't, T>(all: &'a [T], node: Node<'t>, place: impl Fn(&T) -> Node<'t>) -> &'a [T] {
     let start = all.partition_point(|one| place(one).at() < node.at());
@@ -430,6 +435,11 @@ pub fn separator(language: Language) -> &'static str {
 /// The names that an item's name is made of, from the outermost to its own. An example has the name of what it documents.
 pub fn names_of(language: Language, name: &str) -> Vec<&str> {
     name.split(separator(language)).filter(|part| *part != EXAMPLE).collect()
+}
+
+/// Whether an item of that name is an example in documentation.
+pub fn is_example(name: &str) -> bool {
+    name.ends_with(EXAMPLE)
 }
 
 /// The last name of a qualified one.
@@ -468,8 +478,8 @@ fn doc_item(tree: &Tree<'_>, test: &DocTest<'_>) -> Item {
         in_tests: true,
         body_hash: text_hash,
         text_hash,
-        assertions: claims.len() + test.expected.len(),
-        exact: claims.iter().filter(|claim| claim.is_exact()).count() + test.expected.len(),
+        assertions: distinct(claims.iter()) + test.expected.len(),
+        exact: distinct(claims.iter().filter(|claim| claim.is_exact())) + test.expected.len(),
         markers,
         parameters: None,
     }

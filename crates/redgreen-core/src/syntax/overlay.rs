@@ -37,7 +37,17 @@ pub fn overlay_tests(language: Language, path: &str, frozen: &str, candidate: &s
         return (!frozen.is_empty()).then(|| frozen.to_owned());
     }
     let kept = blocks(&old, path);
-    if kept.is_empty() { None } else { lay(&kept, frozen, &new, path, Homeless::Refuse) }
+    if kept.is_empty() { None } else { lay(&kept, frozen, &new, &blocks(&new, path), path, Homeless::Refuse) }
+}
+
+/// The candidate with the examples in documentation of another version, and nothing else of it; those the candidate added
+/// stay. `None` when one has no place there.
+pub fn overlay_examples(language: Language, path: &str, frozen: &str, candidate: &str) -> Option<String> {
+    let (old, new) = (Tree::parse(language, frozen)?, Tree::parse(language, candidate)?);
+    let is_example = |block: &Block| block.place == At::Documentation;
+    let kept: Vec<Block> = blocks(&old, path).into_iter().filter(is_example).collect();
+    let present: Vec<Block> = blocks(&new, path).into_iter().filter(is_example).collect();
+    lay(&kept, frozen, &new, &present, path, Homeless::Refuse)
 }
 
 /// The code of one version with the tests of another, where they stand in the same file. Tests that have no place in that
@@ -45,10 +55,11 @@ pub fn overlay_tests(language: Language, path: &str, frozen: &str, candidate: &s
 pub fn tests_over(language: Language, path: &str, tests: &str, code: &str) -> Option<String> {
     let (from, to) = (Tree::parse(language, tests)?, Tree::parse(language, code)?);
     let kept = blocks(&from, path);
-    if kept.is_empty() && blocks(&to, path).is_empty() {
+    let present = blocks(&to, path);
+    if kept.is_empty() && present.is_empty() {
         return None;
     }
-    lay(&kept, tests, &to, path, Homeless::LeaveOut)
+    lay(&kept, tests, &to, &present, path, Homeless::LeaveOut)
 }
 
 /// The modules of Rust that a file declares and that stand in files of their own: each by its name, and as it is written.
@@ -70,11 +81,17 @@ enum Homeless {
     LeaveOut,
 }
 
-fn lay(kept: &[Block], frozen: &str, new: &Tree<'_>, path: &str, homeless: Homeless) -> Option<String> {
-    let present = blocks(new, path);
+fn lay(
+    kept: &[Block],
+    frozen: &str,
+    new: &Tree<'_>,
+    present: &[Block],
+    path: &str,
+    homeless: Homeless,
+) -> Option<String> {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut tail = String::new();
-    for block in &present {
+    for block in present {
         let replacement = kept.iter().find(|kept| kept.is(block));
         let text = replacement.and_then(|kept| frozen.get(kept.span.clone())).unwrap_or_default();
         // A new example in the documentation belongs to the code it documents.
@@ -100,6 +117,9 @@ fn lay(kept: &[Block], frozen: &str, new: &Tree<'_>, path: &str, homeless: Homel
 /// Where the documentation of an item goes: over what it has, or before it.
 fn documentation(tree: &Tree<'_>, path: &str, block: &Block, text: &str) -> Option<(Range<usize>, String)> {
     let name = block.key.strip_prefix("doc ").filter(|_| block.nth == 0)?;
+    if name.is_empty() {
+        return Some((0..0, format!("{text}\n")));
+    }
     let owner = declared(tree, path).into_iter().find(|one| one.item.name == name)?;
     let first = owner.whole.first().map_or(owner.node, |first| *first);
     let old: Vec<Node<'_>> = first.before().take_while(|before| before.text().starts_with("///")).collect();
@@ -145,7 +165,10 @@ fn blocks(tree: &Tree<'_>, path: &str) -> Vec<Block> {
     }
     for test in doc_tests(tree) {
         let covered = blocks.iter().any(|block| block.span.contains(&test.span.start));
-        let owner = test.owner.and_then(name);
+        // What documents the file itself has no owner.
+        let owner = test.owner.map_or(Some(String::new()), |owner| {
+            name(owner).or_else(|| owner.child("name").map(|name| name.text().to_owned()))
+        });
         if !covered && let Some(owner) = owner {
             let (key, span) = (format!("doc {owner}"), test.span.clone());
             blocks.push(Block { key, nth: 0, span, place: At::Documentation });

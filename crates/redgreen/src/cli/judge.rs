@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Calls with expected results (TOML or JSON), outside of the repository; GREEN must match them
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
-    /// The command that runs the tests, if redgreen cannot detect it
+    /// The command that runs the tests, instead of the detected one
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
     /// Timeout for one run of the tests, in seconds

@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Merge the results of all shards
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["range", "pr", "shard"])]
     merge: Vec<PathBuf>,
-    /// The command that runs the tests, if redgreen cannot detect it
+    /// The command that runs the tests, instead of the detected one
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
     /// Timeout for one run of the tests, in seconds

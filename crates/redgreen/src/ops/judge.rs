@@ -32,7 +32,7 @@ pub struct Question {
     /// A commit, [`WORKTREE`] or [`INDEX`].
     pub head: String,
     pub brief: String,
-    /// Where redgreen cannot find out how the tests are run.
+    /// Runs the tests, instead of what redgreen finds.
     pub test_command: Option<String>,
     /// A task as JSON, whose words are part of the brief.
     pub task: Option<PathBuf>,

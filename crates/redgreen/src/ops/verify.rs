@@ -43,7 +43,7 @@ pub struct Question {
     /// Whether pairs of commits that call themselves RED and GREEN are judged too.
     pub commits: bool,
     pub shard: Option<Shard>,
-    /// Where redgreen cannot find out how the tests are run.
+    /// Runs the tests, instead of what redgreen finds.
     pub test_command: Option<String>,
     pub timeout: Option<Duration>,
 }

@@ -53,9 +53,8 @@ pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
         binaries.push(ran.binary);
     }
     for package in packages.iter().filter(|package| package.has_doc_tests()) {
-        // A doc test's id has no line, so that rustdoc cannot be told to run it alone.
-        if filter(selection, &doc_prefix(&package.name)).is_some() {
-            binaries.extend(run_doc_tests(run, package, &build)?);
+        if let Some(filters) = doc_filters(selection, &package.name) {
+            binaries.extend(run_doc_tests(run, package, &build, &filters)?);
         }
     }
     let mut report = cargo::report(build, binaries);
@@ -114,16 +113,27 @@ fn filter<'a>(selection: &'a Selection, prefix: &str) -> Option<Filter<'a>> {
         Selection::All | Selection::List | Selection::Coverage => Some(Filter::All),
         Selection::One(id) => id.strip_prefix(prefix)?.strip_prefix("::").map(Filter::Exact),
         Selection::Files(paths) => {
+            let paths = paths.iter().filter(|path| cargo::read_example(path).1.is_none());
             let stem = prefix.split_once('/').map_or("", |(_, target)| target);
             if stem.is_empty() || stem.starts_with("bin/") {
                 // Unit tests are in the code's own files, any of them.
                 let in_code = |path: &String| path.starts_with("src/") || path.contains("/src/");
-                return paths.iter().any(in_code).then_some(Filter::All);
+                return paths.into_iter().any(in_code).then_some(Filter::All);
             }
             // `demo/tests/calc` is built from `tests/calc.rs` or `tests/calc/…`.
             let meant = |path: &String| path.contains(&format!("{stem}.rs")) || path.contains(&format!("{stem}/"));
-            paths.iter().any(meant).then_some(Filter::All)
+            paths.into_iter().any(meant).then_some(Filter::All)
         }
+    }
+}
+
+/// What rustdoc is told about the examples of a package; `None` when none is meant.
+fn doc_filters(selection: &Selection, package: &str) -> Option<Vec<String>> {
+    match selection {
+        Selection::All | Selection::List | Selection::Coverage => Some(Vec::new()),
+        // A doc test's id has no line, so that rustdoc cannot be told to run it alone.
+        Selection::One(id) => id.starts_with(&format!("{}::", doc_prefix(package))).then(Vec::new),
+        Selection::Files(paths) => Some(cargo::example_filters(paths)).filter(|filters| !filters.is_empty()),
     }
 }
 
@@ -269,12 +279,16 @@ fn has_harness(binary: &TestBinary) -> bool {
 }
 
 /// A library's doc tests; none when the library did not compile, which the build has already told.
-fn run_doc_tests(run: &Run<'_>, package: &Package, build: &Build) -> Result<Option<Binary>> {
+fn run_doc_tests(run: &Run<'_>, package: &Package, build: &Build, filters: &[String]) -> Result<Option<Binary>> {
     if build.succeeded.is_none() {
         return Ok(None);
     }
     let rustdoc = inject(run.scratch, &cargo::RUSTDOC)?;
-    let program = cargo(run).args(["test", "--doc", "--package", &package.id, "--"]).args(JSON).env("RUSTDOC", rustdoc);
+    let program = cargo(run)
+        .args(["test", "--doc", "--package", &package.id, "--"])
+        .args(JSON)
+        .args(filters)
+        .env("RUSTDOC", rustdoc);
     let output = cargo_output(run, &program)?;
     let binary = libtest::parse_doc(&doc_prefix(&package.name), seen(&output));
     let explained = build.succeeded == Some(false) && binary.tests.is_empty() && output.exit != Exit::TimedOut;

@@ -51,30 +51,56 @@ pub(super) fn chosen(folder: &Path, selection: &Selection) -> Vec<(String, Strin
 /// The root first, then the packages below it in the order of their paths.
 pub(super) fn folders(project: &Path) -> Result<Vec<Folder>> {
     let mut folders = vec![folder(project, "")?];
+    for path in below(project)? {
+        if folders.len() > FOLDERS_MAX {
+            break;
+        }
+        if MANIFESTS.iter().any(|manifest| project.join(&path).join(manifest).is_file()) {
+            folders.push(folder(project, &path)?);
+        }
+    }
+    Ok(folders)
+}
+
+/// The root with all test files below it.
+pub(super) fn with_all_tests(project: &Path) -> Result<Folder> {
+    let mut files = Vec::new();
+    for folder in below(project)? {
+        let paths = names(&project.join(&folder), Want::Files)?.into_iter().map(|name| format!("{folder}/{name}"));
+        files.extend(paths.filter(|path| FRAMEWORKS.iter().any(|row| (row.is_test_file)(path))));
+    }
+    with(project, "", files)
+}
+
+/// The folders of a project, in the order of their paths, but for foreign ones and those that lie too deep.
+fn below(project: &Path) -> Result<Vec<String>> {
+    let mut folders = Vec::new();
     let mut waiting = vec![(PathBuf::new(), 0)];
     let mut visits = 0;
     while let Some((below, depth)) = waiting.pop() {
         visits += 1;
-        if depth == DEPTH_MAX || visits > VISITS_MAX || folders.len() > FOLDERS_MAX {
+        if depth == DEPTH_MAX || visits > VISITS_MAX {
             continue;
         }
         for name in names(&project.join(&below), Want::Folders)? {
-            let foreign = name.starts_with('.') || FOREIGN.contains(&name.as_str());
-            if foreign {
+            if name.starts_with('.') || FOREIGN.contains(&name.as_str()) {
                 continue;
             }
             let path = below.join(&name);
-            if MANIFESTS.iter().any(|manifest| project.join(&path).join(manifest).is_file()) {
-                folders.push(folder(project, &path.to_string_lossy())?);
-            }
+            folders.push(path.to_string_lossy().into_owned());
             waiting.push((path, depth + 1));
         }
     }
-    folders.sort_by(|one, other| one.path.cmp(&other.path));
+    folders.sort();
     Ok(folders)
 }
 
 pub(super) fn folder(project: &Path, path: &str) -> Result<Folder> {
+    with(project, path, Vec::new())
+}
+
+/// A folder with its own files, those of the folders that are always listed, and some more.
+fn with(project: &Path, path: &str, more: Vec<String>) -> Result<Folder> {
     let place = project.join(path);
     let mut files = names(&place, Want::Files)?;
     for listed in LISTED_FOLDERS {
@@ -83,6 +109,8 @@ pub(super) fn folder(project: &Path, path: &str) -> Result<Folder> {
             files.extend(names(&inside, Want::Files)?.into_iter().map(|name| format!("{listed}/{name}")));
         }
     }
+    let more: Vec<String> = more.into_iter().filter(|path| !files.contains(path)).collect();
+    files.extend(more);
     let mut texts = Vec::new();
     for name in files.iter().filter(|name| FRAMEWORKS.iter().any(|row| (row.reads)(name))).take(TEXTS_MAX) {
         let path = place.join(name);

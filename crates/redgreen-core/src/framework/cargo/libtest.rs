@@ -70,7 +70,7 @@ pub fn parse_doc(prefix: &str, seen: Seen<'_>) -> Binary {
     let names: BTreeSet<(String, u32)> = binary.tests.iter().map(|test| without_line(&test.id)).collect();
     for test in &mut binary.tests {
         let (name, line) = without_line(&test.id);
-        test.file = name.split(" - ").next().map(str::to_owned);
+        test.file = name.split(" -").next().map(str::to_owned);
         test.line = Some(line);
         test.id = doc_id(prefix, &names, (name, line));
     }
@@ -222,9 +222,13 @@ fn without_line(name: &str) -> (String, u32) {
     split.unwrap_or((name.to_owned(), 0))
 }
 
-/// libtest's log file: `ok NAME <0.000s>`, `failed NAME <0.000s>`, `ignored NAME`, `ignored: WHY NAME`.
+/// libtest's log file, one entry for each test: `ok NAME <0.000s>`, `failed NAME <0.000s>`, `failed: WHY NAME <0.000s>`,
+/// `ignored NAME`, `ignored: WHY NAME`. A reason may go on for several lines: a panic that is not the expected one is
+/// told together with the expected one.
 struct Log<'a> {
     results: HashMap<&'a str, Logged>,
+    /// Entries that end with the name, after a reason.
+    failed: Vec<&'a str>,
     ignored: Vec<&'a str>,
 }
 
@@ -238,12 +242,14 @@ enum Logged {
 
 impl<'a> Log<'a> {
     fn read(log: &'a [u8]) -> Self {
-        let mut read = Log { results: HashMap::new(), ignored: Vec::new() };
-        for line in std::str::from_utf8(log).unwrap_or_default().lines() {
-            let line = line.rsplit_once(" <").filter(|(_, time)| time.ends_with("s>")).map_or(line, |(rest, _)| rest);
-            match line.split_once(' ') {
+        let mut read = Log { results: HashMap::new(), failed: Vec::new(), ignored: Vec::new() };
+        for entry in entries(std::str::from_utf8(log).unwrap_or_default()) {
+            let entry =
+                entry.rsplit_once(" <").filter(|(_, time)| time.ends_with("s>")).map_or(entry, |(rest, _)| rest);
+            match entry.split_once(' ') {
                 Some(("ok", name)) => read.note(name, Logged::Ok),
                 Some(("failed", name)) => read.note(name, Logged::Failed),
+                Some(("failed:", rest)) => read.failed.push(rest),
                 Some(("ignored" | "ignored:", rest)) => read.ignored.push(rest),
                 Some(_) | None => {}
             }
@@ -260,15 +266,36 @@ impl<'a> Log<'a> {
 
     /// Whether the log says the same of a test; one that never ended is in no log.
     fn agrees(&self, test: &Test) -> bool {
-        let said = self.results.get(test.id.as_str()).copied();
+        let names =
+            |rest: &&&str| rest.strip_suffix(test.id.as_str()).is_some_and(|why| why.is_empty() || why.ends_with(' '));
+        let with_reason = self.failed.iter().find(names).map(|_| Logged::Failed);
+        let said = match (self.results.get(test.id.as_str()).copied(), with_reason) {
+            (Some(Logged::Ok), Some(_)) => Some(Logged::Both),
+            (said, with_reason) => said.or(with_reason),
+        };
         match test.status {
             Status::Passed => said == Some(Logged::Ok),
             Status::Failed => said == Some(Logged::Failed),
-            Status::Skipped => said.is_none() && self.ignored.iter().any(|rest| rest.ends_with(test.id.as_str())),
+            Status::Skipped => said.is_none() && self.ignored.iter().find(names).is_some(),
             Status::Crashed | Status::TimedOut => said.is_none(),
             Status::Xfailed | Status::Todo | Status::NotRun | Status::Flaky | Status::Xpassed | Status::Errored => {
                 false
             }
         }
     }
+}
+
+/// The entries of a log: a line that begins with none of its words belongs to the entry before it.
+fn entries(log: &str) -> Vec<&str> {
+    const WORDS: [&str; 5] = ["ok ", "failed ", "failed: ", "ignored ", "ignored: "];
+    let mut starts = Vec::new();
+    let mut at = 0;
+    for line in log.split_inclusive('\n') {
+        if WORDS.iter().any(|word| line.starts_with(word)) {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([log.len()]);
+    starts.iter().zip(ends).filter_map(|(&start, end)| log.get(start..end)).map(str::trim_end).collect()
 }

@@ -110,6 +110,36 @@ fn a_result_that_is_not_in_the_log_was_not_written_by_libtest() {
 }
 
 #[test]
+fn a_failure_with_a_reason_is_the_same_in_the_log() {
+    let event = |name: &str, message: &str| {
+        format!("{{ \"type\": \"test\", \"name\": \"{name}\", \"event\": \"failed\", \"message\": \"{message}\" }}\n")
+    };
+    let never = event("never", "test did not panic as expected at src/lib.rs:4:57");
+    let other = event(
+        "other",
+        "panic did not contain expected string\\n      panic message: \\\"good\\\"\\n expected substring: \\\"bad\\\"",
+    );
+    let stdout = format!(
+        "{{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 2 }}\n{never}{other}\
+         {{ \"type\": \"suite\", \"event\": \"failed\" }}\n"
+    );
+    let honest = "failed: test did not panic as expected at src/lib.rs:4:57 never <0.000s>\n\
+        failed: panic did not contain expected string\n      panic message: \"good\"\n expected substring: \"bad\" other <0.001s>\n";
+    let read = |log: &str| {
+        let seen = Seen { exit: Exit::Code(101), stdout: stdout.as_bytes(), cut: false };
+        report(built(), vec![libtest::parse("demo", seen, log.as_bytes())])
+    };
+    let whole = read(honest);
+    assert_eq!(statuses(&whole), [("demo::never", Status::Failed), ("demo::other", Status::Failed)]);
+    let said = whole.test("demo::never").and_then(|test| test.message.as_deref());
+    assert_eq!(said, Some("test did not panic as expected at src/lib.rs:4:57"));
+    for log in [honest.replace("never <", "another <"), format!("{honest}ok never <0.000s>\n"), "ok never\n".to_owned()]
+    {
+        assert!(read(&log).has(Flag::SourcesDisagree), "{log}");
+    }
+}
+
+#[test]
 fn a_binary_without_json_has_not_finished() {
     for name in ["libtest_json_stable", "libtest_json_stable_unlocked"] {
         assert_eq!(sample(name, &[]).outcome, Outcome::Crashed, "{name}");

@@ -1,5 +1,7 @@
 //! Go: functions return at once. Their bodies stay behind that, so that what they import and declare is still used.
 
+use std::ops::Range;
+
 use crate::path::{folder, join};
 use crate::syntax::call::Call;
 use crate::syntax::item::declared;
@@ -11,10 +13,11 @@ const HELPER: &str = include_str!("helper.go.in");
 const HELPER_FILE: &str = "redgreen_inert.go";
 const NUMBERS: [&str; 8] = ["int", "int32", "int64", "rune", "uint", "uint32", "uint64", "uintptr"];
 
-pub(super) fn emptied(path: &str, existing: &str) -> Option<String> {
+/// `kept` are functions that stay as they are, by their places.
+pub(super) fn emptied(path: &str, existing: &str, kept: &[Range<usize>]) -> Option<String> {
     let tree = Tree::parse(Language::Go, existing).filter(|tree| !tree.is_broken())?;
     let mut edits = Vec::new();
-    for one in declared(&tree, path) {
+    for one in declared(&tree, path).into_iter().filter(|one| !kept.contains(&one.item.span)) {
         let is_code = one.item.kind == ItemKind::Function && !one.item.in_tests && one.item.name != "init";
         let Some(body) = one.node.child("body").filter(|_| is_code) else { continue };
         let at = body.span().start + 1;

@@ -1,8 +1,10 @@
 //! Rust: functions keep their signatures, and lose their bodies.
 
+use std::ops::Range;
+
 use crate::syntax::INERT_VALUE;
 use crate::syntax::call::Call;
-use crate::syntax::item::declared;
+use crate::syntax::item::{Found, declared};
 use crate::syntax::language::{ItemKind, Language};
 use crate::syntax::overlay::apply;
 use crate::syntax::tree::{Node, Tree};
@@ -29,14 +31,16 @@ pub(super) fn declaration(name: &str, call: &Call<'_>) -> String {
     )
 }
 
-pub(super) fn emptied(path: &str, existing: &str) -> Option<String> {
+/// `kept` are functions that stay as they are, by their places.
+pub(super) fn emptied(path: &str, existing: &str, kept: &[Range<usize>]) -> Option<String> {
     let tree = Tree::parse(Language::Rust, existing)?;
     let items = declared(&tree, path);
     let mut edits = Vec::new();
-    for one in items.iter().filter(|one| one.item.kind == ItemKind::Function && !one.item.in_tests) {
-        let inner = edits
-            .last()
-            .is_some_and(|(span, _): &(std::ops::Range<usize>, String)| span.contains(&one.node.span().start));
+    let is_emptied =
+        |one: &&Found<'_>| one.item.kind == ItemKind::Function && !one.item.in_tests && !kept.contains(&one.item.span);
+    for one in items.iter().filter(is_emptied) {
+        let inner =
+            edits.last().is_some_and(|(span, _): &(Range<usize>, String)| span.contains(&one.node.span().start));
         let constant =
             one.node.children().any(|child| child.kind() == "function_modifiers" && word::has(child.text(), "const"));
         let Some(body) = one.node.child("body").filter(|_| !inner && !constant) else { continue };

@@ -42,6 +42,13 @@ fn tests_that_change_are_told() {
     ] {
         frozen("tests/test_a.py", old, new, &expected);
     }
+    // What is said twice and then once is said.
+    frozen(
+        "tests/test_a.py",
+        "def test_a():\n    assert f(1) == 'I'\n    assert f(1) == 'I'\n",
+        "def test_a():\n    assert f(1) == 'I'\n",
+        &["changed test_a"],
+    );
     frozen(
         "tests/test_a.py",
         "@pytest.mark.parametrize('n', [1, 2])\ndef test_a(n):\n    assert f(n) == n\n",
@@ -111,6 +118,21 @@ fn frozen_examples_are_laid_over_the_candidate() {
     overlaid("src/roman.rs", old, &green.replace("(), 1", "(), 2"), Some(&green));
     overlaid("src/roman.rs", old, "/// One.\n#[inline]\npub fn roman() -> u8 { 1 }\n", Some(&green));
     overlaid("src/roman.rs", old, "#[inline]\npub fn roman() -> u8 { 1 }\n", Some(&green));
+}
+
+#[test]
+fn only_examples_are_laid_over_the_candidate() {
+    let old = format!(
+        "//! ```\n//! assert_eq!(kit::one(), 1);\n//! ```\n\n/// ```\n/// assert_eq!(kit::one(), 1);\n/// ```\nconst ONE: u8 = 1;\n{MIXED}"
+    );
+    let green = old.replace("todo!()", "1");
+    let laid = |new: &str| overlay_examples(Language::Rust, "src/roman.rs", &old, new);
+    assert_eq!(laid(&green.replace("kit::one(), 1", "kit::one(), 2")).as_ref(), Some(&green));
+    assert_eq!(laid(&green.replace("//! ```\n//! assert_eq!(kit::one(), 1);\n//! ```\n", "")).as_ref(), Some(&green));
+    // Tests stay as the candidate has them.
+    let more = green.replace("(), 1);", "(), 1, \"one\");");
+    assert_eq!(laid(&more).as_ref(), Some(&more.replace("kit::one(), 1, \"one\"", "kit::one(), 1")));
+    assert_eq!(laid("pub fn roman() -> u8 {\n    1\n}\n"), None);
 }
 
 #[test]

@@ -94,6 +94,8 @@ feature! { honest_rust_corners_red_stub_todo, "honest/rust/corners", "red-stub-t
 feature! { honest_rust_corners_iterator_impl, "honest/rust/corners", "iterator-impl", ignored }
 feature! { honest_rust_corners_generic_trait_mock, "honest/rust/corners", "generic-trait-mock", ignored }
 feature! { honest_rust_corners_places, "honest/rust/corners", "places", ignored }
+feature! { honest_rust_examples_example_reworded, "honest/rust/examples", "example-reworded" }
+feature! { honest_rust_examples_example_renamed, "honest/rust/examples", "example-renamed" }
 feature! { honest_rust_golden_golden_stub_read_first, "honest/rust/golden", "golden-stub-read-first" }
 feature! { honest_rust_golden_bug_golden_read_first, "honest/rust/golden", "bug-golden-read-first" }
 feature! { honest_rust_money_equality, "honest/rust/money", "equality" }
@@ -105,6 +107,8 @@ feature! { honest_rust_money_sums, "honest/rust/money", "sums", ignored }
 feature! { honest_rust_money_currencies, "honest/rust/money", "currencies", ignored }
 feature! { honest_rust_money_better_name, "honest/rust/money", "better name", ignored }
 feature! { honest_rust_money_round_trip, "honest/rust/money", "round trip", ignored }
+feature! { honest_rust_panics_should_panic, "honest/rust/panics", "should-panic" }
+feature! { honest_rust_panics_should_panic_otherwise, "honest/rust/panics", "should-panic-otherwise" }
 feature! { honest_rust_queue_priorities, "honest/rust/queue", "priorities" }
 feature! { honest_rust_queue_urgent_first, "honest/rust/queue", "urgent first" }
 feature! { honest_rust_queue_waiting, "honest/rust/queue", "waiting", ignored }
@@ -195,6 +199,8 @@ feature! { cheats_python_state_exits, "cheats/python/state", "exits" }
 feature! { cheats_python_state_toggles, "cheats/python/state", "toggles" }
 feature! { cheats_python_state_toggle_in_one_test, "cheats/python/state", "toggle in one test", ignored }
 feature! { cheats_python_state_answers_in_a_row, "cheats/python/state", "answers in a row", ignored }
+feature! { cheats_rust_examples_weakened_example, "cheats/rust/examples", "weakened-example" }
+feature! { cheats_rust_examples_renamed_and_broken, "cheats/rust/examples", "renamed-and-broken" }
 feature! { cheats_rust_kit_wrong_reasons, "cheats/rust/kit", "wrong-reasons" }
 feature! { cheats_rust_kit_wrap, "cheats/rust/kit", "wrap" }
 feature! { cheats_rust_kit_money, "cheats/rust/kit", "money", ignored }
