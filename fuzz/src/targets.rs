@@ -7,6 +7,7 @@ mod brief;
 mod change;
 mod hook;
 mod journal;
+mod mcp;
 mod message;
 mod model;
 mod note;
@@ -24,6 +25,7 @@ pub(crate) const TARGETS: &[(&str, Input)] = &[
     ("change", change::input),
     ("hook", hook::input),
     ("journal", journal::input),
+    ("mcp", mcp::input),
     ("message", message::input),
     ("model", model::input),
     ("note", note::input),

@@ -11,6 +11,7 @@ mod asleep;
 pub mod bodies;
 pub mod calls;
 mod canary;
+pub mod contents;
 pub mod examples;
 mod impossible;
 mod mutants;
@@ -33,7 +34,7 @@ use crate::framework::invoke::Selection;
 use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Test};
 use crate::syntax::{self, Item, Language, Package};
-use crate::verdict::Reason;
+use crate::verdict::{Code, Reason};
 
 pub use about::About;
 pub use around::{hidden_from_coverage, shadows};
@@ -121,6 +122,10 @@ pub enum Question {
     Expectation,
     /// GREEN: is an expectation that does not seem to matter reached at all?
     Reached,
+    /// GREEN: do tests fail that wait for another exception than they ask for?
+    Exceptions,
+    /// GREEN: does the code's answer hold what the test writes out, where the code calls both equal?
+    Contents,
     /// GREEN: do the tests of RED pass alone, in another order and twice?
     Order,
     /// Do the tests notice a fault in the changed lines?
@@ -146,7 +151,7 @@ pub enum Allowance {
 impl Question {
     /// What the answer means is told by comparing it with another one.
     fn is_compared(self) -> bool {
-        matches!(self, Self::Suite | Self::Calls | Self::Withheld | Self::Order | Self::Reworked)
+        matches!(self, Self::Suite | Self::Calls | Self::Withheld | Self::Contents | Self::Order | Self::Reworked)
     }
 
     pub fn allowance(self) -> Allowance {
@@ -167,7 +172,9 @@ impl Question {
             | Self::OldCode
             | Self::Oracle
             | Self::Impossible
-            | Self::Reached => Allowance::Needed,
+            | Self::Reached
+            | Self::Exceptions
+            | Self::Contents => Allowance::Needed,
         }
     }
 }
@@ -351,6 +358,8 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     controls.extend(oracle::oracle(material, &files));
     controls.extend(stub::emptied(material, &files));
     controls.extend(impossible::impossible(material, &files));
+    controls.extend(impossible::exchanged(material, &files));
+    controls.extend(contents::look(material).map(|look| look.experiment));
     controls.extend(calls::watches(material, Tree::Head).into_iter().map(|watch| watch.experiment));
     let programs = bodies::programs(material).into_iter().filter(|program| !program.tells_order());
     controls.extend(programs.map(|program| program.experiment(material)));
@@ -370,11 +379,17 @@ impl Experiment {
             return Answer::Right;
         }
         let Some(report) = observation.report() else { return Answer::Unknown(self.what.clone()) };
+        if self.is_unanswered(material, report) {
+            return self.unanswered();
+        }
         let calls = observation.log();
         match self.question {
-            Question::Suite | Question::Calls | Question::Withheld | Question::Order | Question::Reworked => {
-                Answer::Right
-            }
+            Question::Suite
+            | Question::Calls
+            | Question::Withheld
+            | Question::Contents
+            | Question::Order
+            | Question::Reworked => Answer::Right,
             Question::Again => again::again(material, report),
             Question::Recording => again::recording(material, report),
             Question::Inert => self.inert(material, report, calls),
@@ -385,11 +400,36 @@ impl Experiment {
             Question::OldCode => old_code::old_code(material, report),
             Question::Impossible | Question::Expectation => self.unmet(report),
             Question::Reached => self.reached(report),
+            Question::Exceptions => self.any_exception(report),
             Question::Mutant => {
                 let noticed = report.outcome != Outcome::Passed;
                 if noticed { Answer::Right } else { Answer::Unnoticed(self.what.clone()) }
             }
         }
+    }
+
+    /// Whether the run came to an end, and none of the tests that it is about has a result. What could not be built or loaded
+    /// has a reason of its own.
+    fn is_unanswered(&self, material: &Material<'_>, report: &Report) -> bool {
+        let is_target = |test: &Test| material.targets.contains(&test.id) || self.is_about(test);
+        let needs_tests = matches!(
+            self.question,
+            Question::OldCode
+                | Question::Impossible
+                | Question::Expectation
+                | Question::Exceptions
+                | Question::Mutant
+                | Question::Empty
+        );
+        let is_silent = report.load_errors.is_empty() && matches!(report.outcome, Outcome::Passed | Outcome::NoTests);
+        let has_targets = !material.targets.is_empty();
+        needs_tests && has_targets && is_silent && !report.tests.iter().any(is_target)
+    }
+
+    fn unanswered(&self) -> Answer {
+        let sentence =
+            format!("{}: none of the tests of RED has a result, so nothing shows that they can fail", self.what);
+        Answer::Ask(vec![Reason::new(Code::GreenSuspicious, sentence)])
     }
 
     /// Whether the other one lays nothing over the tree that this one does not; a canary stands at the end.
@@ -427,9 +467,11 @@ fn target_files(material: &Material<'_>) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for test in targets {
         let told = test.identity().file();
-        let holds = |path: &&String| {
-            Language::of_path(path) != Language::Other
-                && (told.as_deref() == Some(path.as_str()) || test.file.as_deref() == Some(path.as_str()))
+        // What the code under test can change comes second: pytest tells the file of a function's code.
+        let places = [told.as_deref(), test.file.as_deref()];
+        let holds = |place: Option<&str>| {
+            let is_there = |path: &&String| Language::of_path(path) != Language::Other && place == Some(path.as_str());
+            material.paths.iter().find(is_there)
         };
         let by_item = |path: &&String| {
             path.ends_with(".rs")
@@ -440,7 +482,7 @@ fn target_files(material: &Material<'_>) -> Vec<String> {
                         .any(|item| item.is_test && About { file: (*path).clone(), item: item.name.clone() }.is(test))
                 })
         };
-        let home = material.paths.iter().find(holds).or_else(|| material.paths.iter().find(by_item));
+        let home = places.into_iter().find_map(holds).or_else(|| material.paths.iter().find(by_item));
         if let Some(home) = home.filter(|home| !files.contains(*home)) {
             files.push(home.clone());
         }

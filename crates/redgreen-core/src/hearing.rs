@@ -48,6 +48,16 @@ pub enum Dialect {
     Opencode,
 }
 
+impl Dialect {
+    /// Whether it says what a turn cost in dollars.
+    pub fn tells_price(self) -> bool {
+        match self {
+            Dialect::Aider | Dialect::Claude | Dialect::Opencode => true,
+            Dialect::Text | Dialect::Codex | Dialect::Gemini => false,
+        }
+    }
+}
+
 /// What was heard so far.
 #[derive(Clone, Debug, Default)]
 pub struct Hearing {

@@ -38,6 +38,7 @@ pub mod phase;
 pub mod policy;
 pub mod prompt;
 pub mod proof;
+pub mod question;
 pub mod report;
 pub mod session;
 pub mod state;

@@ -1,6 +1,7 @@
 //! A conversation with a model, in one form for every provider. The wire formats in `model/` translate it; they keep
 //! what they do not understand, so that it can be sent back unchanged.
 
+pub mod ability;
 pub mod anthropic;
 pub mod chat;
 pub mod fault;
@@ -16,13 +17,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Everything a model is sent. The conversation only ever grows at its end: what was sent once stays as it was.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     pub model: String,
     pub system: String,
     pub tools: Vec<Tool>,
     pub messages: Vec<Message>,
     pub max_tokens: u32,
+    /// A JSON Schema that the answer has to keep, where the server can see to it.
+    pub schema: Option<Value>,
+    /// The server's own where nobody says.
+    pub temperature: Option<f32>,
 }
 
 /// A tool the model may call.

@@ -137,6 +137,13 @@ impl Policy {
     }
 }
 
+impl Spent {
+    /// Turns that the sum in dollars leaves out, because nobody knows what they cost.
+    pub fn turns_without_price(&self) -> u32 {
+        self.unknown_turns.saturating_add(self.unpriced_turns)
+    }
+}
+
 impl Budget {
     /// What may still be spent.
     pub fn left_after(&self, spent: &Spent) -> Self {
@@ -155,7 +162,12 @@ impl Budget {
             return Some(format!("{} of {limit} tokens are spent", spent.tokens));
         }
         if let Some(limit) = over(self.microdollars, spent.microdollars) {
-            return Some(format!("{} of {} are spent", dollars(spent.microdollars), dollars(limit)));
+            let unknown = match spent.turns_without_price() {
+                0 => String::new(),
+                1 => ", and 1 turn of unknown cost".to_owned(),
+                turns => format!(", and {turns} turns of unknown cost"),
+            };
+            return Some(format!("{} of {} are spent{unknown}", dollars(spent.microdollars), dollars(limit)));
         }
         over(self.work_ms, spent.work_ms)
             .map(|limit| format!("{} s of {} s at work are spent", spent.work_ms / 1000, limit / 1000))
@@ -202,5 +214,18 @@ mod tests {
         check(Budget { tokens: Some(900), ..Budget::default() }, Some("900 of 900 tokens are spent"));
         check(Budget { microdollars: Some(1_000_000), ..Budget::default() }, Some("$1.25 of $1.00 are spent"));
         check(Budget { work_ms: Some(60_000), ..Budget::default() }, Some("61 s of 60 s at work are spent"));
+    }
+
+    #[test]
+    fn turns_of_unknown_cost_are_told_beside_the_dollars() {
+        let budget = Budget { microdollars: Some(1_000_000), ..Budget::default() };
+        for (unknown_turns, unpriced_turns, words) in [
+            (0, 0, "$1.25 of $1.00 are spent"),
+            (1, 0, "$1.25 of $1.00 are spent, and 1 turn of unknown cost"),
+            (1, 2, "$1.25 of $1.00 are spent, and 3 turns of unknown cost"),
+        ] {
+            let spent = Spent { microdollars: 1_250_000, unknown_turns, unpriced_turns, ..Spent::default() };
+            assert_eq!(budget.exceeded_by(&spent).as_deref(), Some(words));
+        }
     }
 }

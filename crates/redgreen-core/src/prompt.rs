@@ -17,6 +17,8 @@ use crate::test_list;
 use crate::tool::Kind;
 use crate::tool::digest;
 
+pub(crate) use header::of as header;
+pub(crate) use meant::added;
 pub use meant::meant;
 
 const REQUEST_BYTES_MAX: usize = 16 << 10;

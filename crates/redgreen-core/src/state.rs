@@ -295,6 +295,15 @@ impl Attempt {
     }
 }
 
+/// The next try at a phase, after one that came to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextTry {
+    pub number: u32,
+    /// The last one that there will be.
+    pub of: u32,
+    pub pause_ms: u64,
+}
+
 /// An event that cannot happen where the run stands: the journal is not of this program, or damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Illegal {

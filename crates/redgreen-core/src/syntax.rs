@@ -6,7 +6,9 @@
 
 mod added;
 mod assertion;
+mod awaited;
 mod call;
+mod contents;
 
 mod doctest;
 mod expectation;
@@ -22,6 +24,7 @@ mod javascript;
 mod language;
 mod literal;
 mod look;
+mod loose;
 mod mutants;
 mod name;
 mod overlay;
@@ -39,24 +42,28 @@ mod word;
 mod written;
 
 pub use added::{added_lines, shared_values};
+pub use awaited::exchanged;
+pub use contents::{Content, Literal, Looked, Wrap, looked_at};
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
 pub(crate) use hash::of_words;
 pub use hash::{only_reformatted, runs_alike};
 pub use imports::{Import, imports};
 pub use inert::{
-    INERT_LOG, INERT_PLACE, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program, inert_stub,
+    INERT_LOG, INERT_PLACE, INERT_PLAIN, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program,
+    inert_stub,
 };
 pub use item::{Item, Marker, items, names_of, separator};
 pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};
 pub use look::looks_at;
+pub use loose::{loose, parses};
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
 pub use overlay::{frame, modules, overlay_tests, tests_over};
 pub use perturb::{Extent, Letters, Pick, Way, impossible, impossible_each, is_written, stopped_each};
 pub use resolve::{Package, Project, package_name, resolve};
 pub use stub::is_stub;
-pub use surface::{Given, identifiers, surface};
+pub use surface::{Given, Promise, PromiseKind, identifiers, promises, surface};
 
 pub use tree::SOURCE_BYTES_MAX;
 pub use written::{Signature, respelled, signatures, written_answers, written_calls, written_rows, written_values};

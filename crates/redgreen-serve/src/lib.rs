@@ -1,8 +1,11 @@
 //! The MCP server, as far as it needs an async runtime. It knows the protocol and nothing of redgreen: what the tools do is
 //! handed in as functions, which may block. Only the verb that serves starts the runtime.
 
-use std::sync::Arc;
+use std::io::{self, Cursor};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -15,6 +18,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
+use tokio::io::AsyncWrite;
 
 /// While a tool works, its caller hears of it this often.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
@@ -72,15 +76,54 @@ pub trait Service: Send + Sync + 'static {
 
 /// Serves on stdin and stdout until the other side is done.
 pub fn serve(service: impl Service) -> Result<(), String> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
-    runtime.block_on(async {
+    run(async {
         let server = Server(Arc::new(service)).serve(rmcp::transport::io::stdio()).await;
         match server {
             Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         }
     })
+}
+
+/// The answers to a conversation whose messages are all known, whatever they are: for tests and the fuzzer.
+pub fn answers(service: impl Service, messages: &[u8]) -> Vec<u8> {
+    let written = Written::default();
+    let transport = (Cursor::new(messages.to_vec()), written.clone());
+    // A conversation that breaks off has its answers up to there.
+    run(async {
+        if let Ok(running) = Server(Arc::new(service)).serve(transport).await {
+            running.waiting().await.ok();
+        }
+        Ok(())
+    })
+    .ok();
+    let bytes = written.0.lock().unwrap_or_else(PoisonError::into_inner);
+    bytes.clone()
+}
+
+fn run(conversation: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    runtime.block_on(conversation)
+}
+
+/// What the server said; clones share it.
+#[derive(Clone, Debug, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl AsyncWrite for Written {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
 }
 
 struct Server<S>(Arc<S>);

@@ -109,6 +109,31 @@ impl Team {
         std::iter::once(self.usual.recipient()).chain(special).collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether a person writes both the tests and the code: they cannot keep tests from themselves.
+    pub fn is_one_person(&self) -> bool {
+        [Role::Test, Role::Implementing].iter().all(|role| matches!(self.member(*role), Agent::Human(_)))
+    }
+
+    /// Whether nobody but a person works: no program to fence in.
+    pub fn is_human(&self) -> bool {
+        std::iter::once(&self.usual).chain(self.special.values()).all(|agent| matches!(agent, Agent::Human(_)))
+    }
+
+    /// Agents that may not tell what a turn costs, so that a budget in dollars cannot stop them.
+    pub fn untold_prices(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for agent in std::iter::once(&self.usual).chain(self.special.values()) {
+            let untold = match agent {
+                Agent::External(external) => !external.tells_price(),
+                Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => false,
+            };
+            if untold && !names.contains(&agent.name()) {
+                names.push(agent.name());
+            }
+        }
+        names
+    }
+
     /// The first model whose price nobody knows, so that no budget in dollars can be kept.
     pub fn unpriced(&self) -> Option<&str> {
         std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {

@@ -44,7 +44,6 @@ use std::thread;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use pulse::Pulse;
-use redgreen_core::policy::Spent;
 use redgreen_core::text::shell_word;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -326,10 +325,9 @@ impl Desk {
     /// The same with more to tell.
     fn stopped_with_rows(&self, stopped: &Stopped, words: &str, more: &[(&'static str, String)]) {
         let next = ops::status::next_command(&stopped.state, false);
-        let spent = &stopped.state.spent;
         let rows = [
             ("branch", branch_line(stopped)),
-            ("spent", view::cost(&Spent { unknown_turns: 0, ..spent.clone() })),
+            ("spent", spent_line(stopped)),
             ("journal", view::name(&stopped.folder.path.display().to_string()).into_owned()),
         ];
         let rows: Vec<_> = rows.iter().chain(more).map(|(name, value)| (*name, value.as_str())).collect();
@@ -340,6 +338,13 @@ impl Desk {
         let answer = ops::status::Status { version: 1, runs, unreadable: Vec::new() };
         self.printer.answer(&text, &answer);
     }
+}
+
+/// What the run cost. A run whose agent never tells any cost and that has no budget needs no word about it.
+fn spent_line(stopped: &Stopped) -> String {
+    let (spent, budget) = (&stopped.state.spent, &stopped.state.run.policy.budget);
+    let counts = spent.tokens > 0 || spent.microdollars > 0 || budget.tokens.or(budget.microdollars).is_some();
+    if counts { view::cost(spent) } else { String::new() }
 }
 
 fn branch_line(stopped: &Stopped) -> String {

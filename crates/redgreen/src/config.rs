@@ -21,6 +21,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use redgreen_core::brief::instructions;
 use redgreen_core::framework::command::{Command, Format};
+use redgreen_core::model::ability::Asking;
 use redgreen_core::model::price::{Price, Prices};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
@@ -207,6 +208,8 @@ pub struct Model {
     pub max_turns: Option<u32>,
     /// Tokens of a conversation, before it is begun anew with the facts.
     pub window: Option<u64>,
+    /// How it is asked; found out where nobody says.
+    pub asking: Option<Asking>,
     /// False for a model that cannot call tools: it answers with whole files.
     pub tools: Option<bool>,
     /// Files for every exchange, from the project's root: written to, and answered from instead of the network.
@@ -330,7 +333,7 @@ impl Environment {
             model: text("TDD_MODEL").and_then(|value| value.into_string().ok()),
             models: Models::read(|name| text(name).and_then(|value| value.into_string().ok())),
             worktrees: path("REDGREEN_WORKTREES"),
-            virtual_env: path("VIRTUAL_ENV").map(without_detours),
+            virtual_env: path("VIRTUAL_ENV").map(stores::without_detours),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),
             path: text("PATH"),
             editor: text("VISUAL").or_else(|| text("EDITOR")).and_then(|value| value.into_string().ok()),
@@ -643,12 +646,6 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
     (line, column)
-}
-
-/// A path with `..` in it leads through folders that the clean room does not have.
-fn without_detours(path: PathBuf) -> PathBuf {
-    let is_detour = path.components().any(|part| part == std::path::Component::ParentDir);
-    if is_detour { path.canonicalize().unwrap_or(path) } else { path }
 }
 
 #[cfg(test)]

@@ -1,16 +1,25 @@
 //! Files in folders that programs of others write to: the temporary folder of tests, the worktree and the home of an agent.
 //! Such a program can leave a link to a file of the user's, a pipe that nobody writes to or a file without an end where
-//! redgreen, which no fence holds, reads and writes next.
+//! redgreen, which no fence holds, reads and writes next. It can also swap a folder for a link after redgreen looked: the way
+//! below a folder is walked from one open folder to the next, and no link on it is followed.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, fcntl_setfl, mkdirat, open as open_folder, openat, statat, unlinkat,
+};
+use rustix::io::Errno;
 
 use crate::config::is_inside;
 use crate::git::remove_folder;
+
+const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
+const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
 
 /// The bytes of a plain file; none if there is no such file, or if it has more than `bytes_max`.
 pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
@@ -31,38 +40,134 @@ pub fn open_named(path: &Path) -> Result<File> {
 
 /// Writes a new file below `folder`, in place of whatever has its name.
 pub fn write(folder: &Path, inside: impl AsRef<Path>, bytes: &[u8]) -> Result<PathBuf> {
-    let place = make_way(folder, inside.as_ref())?;
-    OpenOptions::new().write(true).create_new(true).open(&place)?.write_all(bytes)?;
-    Ok(place)
+    create(folder, inside.as_ref(), NEW_FILE)?.write_all(bytes)?;
+    Ok(folder.join(inside))
 }
 
 /// Writes a file that somebody names on a command line. Whoever wrote the project may have put a link or a pipe in its
 /// place, or in that of a folder on the way to it: such a name is refused, and what it leads to stays as it is.
 pub fn write_named(project: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     let project = project.canonicalize()?;
-    let is_of_the_project = |part: &Path| {
-        let folder = part.parent().and_then(|folder| folder.canonicalize().ok());
-        folder.is_some_and(|folder| folder.starts_with(&project))
+    let path = &normal(path);
+    // The first folder on the way that is the project's, or lies in it. How it is reached is the user's own business.
+    let above: Vec<&Path> = path.ancestors().skip(1).collect();
+    let real = |part: &Path| part.canonicalize().ok().filter(|real| real.starts_with(&project));
+    let Some((first, real)) = above.iter().rev().find_map(|part| Some((*part, real(part)?))) else {
+        return fs::write(path, bytes);
     };
-    for part in path.ancestors() {
-        let Ok(facts) = part.symlink_metadata() else { continue };
-        let plain = facts.is_dir() || facts.is_file() && part == path;
-        if !plain && is_of_the_project(part) {
-            let what = format!("{} is a link or a pipe in the project, and is left alone", part.display());
-            return Err(Error::new(ErrorKind::InvalidInput, what));
+    let inside = real.strip_prefix(&project).unwrap_or(Path::new("")).join(path.strip_prefix(first).unwrap_or(path));
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
+    let refused = |part: &Path| {
+        let what = format!("{} is a link or a pipe in the project, and is left alone", part.display());
+        Error::new(ErrorKind::InvalidInput, what)
+    };
+    let opened = folder_below(&project, parent(&inside), enter).and_then(|folder| {
+        Ok(File::from(openat(&folder, name(&inside)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, NEW_FILE)?))
+    });
+    let mut file = opened.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {
+            // Named for the person; nothing depends on this look.
+            let odd = |part: &&Path| part.symlink_metadata().is_ok_and(|facts| !facts.is_dir() && !facts.is_file());
+            refused(path.ancestors().filter(odd).last().unwrap_or(path))
         }
+        _ => error,
+    })?;
+    if !file.metadata()?.is_file() {
+        return Err(refused(path));
     }
-    fs::write(path, bytes)
+    file.set_len(0)?;
+    file.write_all(bytes)
+}
+
+/// Opens a plain file below `folder` for reading. A link on the way is not followed, and a pipe does not keep us waiting.
+pub fn open_below(folder: &Path, inside: &Path) -> Result<File> {
+    let above = folder_below(folder, parent(inside), enter)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(openat(&above, name(inside)?, flags, Mode::empty())?))
 }
 
 /// Copies a plain file to a new one below `folder`, with its permissions. False if there is no such file.
 pub fn copy(from: &Path, folder: &Path, inside: impl AsRef<Path>) -> Result<bool> {
     let Some(mut source) = open(from)? else { return Ok(false) };
     let mode = source.metadata()?.permissions().mode();
-    let place = make_way(folder, inside.as_ref())?;
-    let mut target = OpenOptions::new().write(true).create_new(true).mode(mode).open(place)?;
+    let mut target = create(folder, inside.as_ref(), Mode::from_raw_mode(mode))?;
     std::io::copy(&mut source, &mut target)?;
     Ok(true)
+}
+
+/// A new file below `folder`, in place of whatever has its name; links in place of folders are removed.
+fn create(folder: &Path, inside: &Path, mode: Mode) -> Result<File> {
+    if !is_inside(inside) || inside.file_name().is_none() {
+        return Err(Error::new(ErrorKind::InvalidInput, format!("{} leads elsewhere", inside.display())));
+    }
+    let above = folder_below(folder, parent(inside), enter_or_make)?;
+    let name = name(inside)?;
+    match statat(&above, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(facts) if FileType::from_raw_mode(facts.st_mode) == FileType::Directory => {
+            remove_folder(&Path::new("/proc/self/fd").join(above.as_raw_fd().to_string()).join(name))?;
+        }
+        Ok(_) => unlinkat(&above, name, AtFlags::empty())?,
+        Err(Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(openat(&above, name, flags, mode)?))
+}
+
+/// Goes from `folder` down to another one, step by step.
+fn folder_below(folder: &Path, inside: &Path, step: fn(&OwnedFd, &OsStr) -> Result<OwnedFd>) -> Result<OwnedFd> {
+    let mut at = open_folder(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    for part in inside.components() {
+        match part {
+            Component::Normal(name) => at = step(&at, name)?,
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(Error::new(ErrorKind::InvalidInput, format!("{} leads elsewhere", inside.display())));
+            }
+        }
+    }
+    Ok(at)
+}
+
+/// The folder of this name, which is no link.
+fn enter(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(above, name, flags, Mode::empty())?)
+}
+
+/// The same; where there is none, it is made, in place of whatever has its name.
+fn enter_or_make(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
+    match enter(above, name) {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => {}
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::NOTDIR) => {
+            unlinkat(above, name, AtFlags::empty())?;
+        }
+        result => return result,
+    }
+    mkdirat(above, name, NEW_FOLDER)?;
+    enter(above, name)
+}
+
+fn parent(inside: &Path) -> &Path {
+    inside.parent().unwrap_or(Path::new(""))
+}
+
+fn name(inside: &Path) -> Result<&OsStr> {
+    let nameless = || Error::new(ErrorKind::InvalidInput, format!("{} names no file", inside.display()));
+    inside.file_name().ok_or_else(nameless)
+}
+
+/// A path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            Component::CurDir => {}
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => normal.push(part),
+        }
+    }
+    normal
 }
 
 /// The full path of `inside`, where nothing is now, in folders that are below `folder` and no links.
@@ -165,6 +270,42 @@ mod tests {
         assert_eq!(text, "late");
     }
 
+    /// A program of somebody else's swaps a folder for a link to the user's all the time, also between a look and a step.
+    #[test]
+    fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        const TRIES: u32 = 4_000;
+        let folder = tempfile::tempdir().unwrap();
+        let (root, user) = (folder.path().join("root"), folder.path().join("user"));
+        fs::create_dir_all(root.join("out")).unwrap();
+        fs::create_dir(&user).unwrap();
+        fs::write(user.join("file"), "mine").unwrap();
+        fs::write(root.join("out/file"), "theirs").unwrap();
+        symlink(&user, root.join("link")).unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let flags = rustix::fs::RenameFlags::EXCHANGE;
+                while !over.load(Ordering::Relaxed) {
+                    rustix::fs::renameat_with(CWD, root.join("out"), CWD, root.join("link"), flags).unwrap();
+                }
+            });
+            let (mut read, mut written) = (0, 0);
+            for _ in 0..TRIES {
+                let mut text = String::new();
+                if let Ok(mut file) = open_below(&root, Path::new("out/file")) {
+                    file.read_to_string(&mut text).unwrap();
+                }
+                read += u32::from(text == "mine");
+                write_named(&root, &root.join("out/file"), b"ours").ok();
+                written += u32::from(fs::read_to_string(user.join("file")).unwrap() != "mine");
+            }
+            over.store(true, Ordering::Relaxed);
+            assert_eq!((read, written), (0, 0));
+        });
+    }
+
     #[test]
     fn nothing_is_written_through_what_was_put_in_the_way() {
         let folder = tempfile::tempdir().unwrap();
@@ -203,7 +344,7 @@ mod tests {
             assert!(copy(Path::new("/bin/sh").canonicalize().unwrap().as_path(), &root, "a/b/file").unwrap());
             assert_eq!(fs::read_to_string(user.join("b/file")).unwrap(), "mine");
         }
-        for inside in ["../x", "/x", "a/../../x", ""] {
+        for inside in ["../x", "/x", "a/../../x", "", "a/.."] {
             assert_eq!(write(&root, inside, b"").unwrap_err().kind(), ErrorKind::InvalidInput, "{inside}");
         }
     }

@@ -2,8 +2,7 @@
 //! `--context` and `--lld`, for what an agent reads, and for what goes into prompts.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::num::NonZero;
 use std::path::{Component, Path, PathBuf};
 use std::thread;
@@ -11,6 +10,8 @@ use std::thread;
 use redgreen_core::brief::Document;
 use redgreen_core::guard::{FILE_BYTES_MAX, FILES_MAX, Refusal, TOKENS_MAX, secret, secret_name, tokens, with_margin};
 use sha2::{Digest, Sha256};
+
+use crate::foreign;
 
 /// What would be sent, and what would not.
 #[derive(Clone, Debug, Default)]
@@ -170,14 +171,18 @@ fn load(root: &Path, path: &Path) -> Result<Document, Refusal> {
     if let Some(pattern) = secret_name(&inside) {
         return Err(Refusal::SecretName(pattern));
     }
-    let facts = fs::metadata(path).map_err(|error| Refusal::Unreadable(words(&error)))?;
+    let unreadable = |error: std::io::Error| Refusal::Unreadable(words(&error));
+    // What was looked at may be a link by now.
+    let file = foreign::open_below(root, path.strip_prefix(root).unwrap_or(path)).map_err(unreadable)?;
+    let facts = file.metadata().map_err(unreadable)?;
     if !facts.is_file() {
         return Err(Refusal::Unreadable("it is no file".to_owned()));
     }
     if facts.len() > FILE_BYTES_MAX {
         return Err(Refusal::TooLarge(facts.len()));
     }
-    let bytes = fs::read(path).map_err(|error| Refusal::Unreadable(words(&error)))?;
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     checked(&inside, bytes)
 }
 
@@ -212,6 +217,8 @@ fn words(error: &std::io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

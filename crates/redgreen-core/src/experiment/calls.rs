@@ -314,6 +314,35 @@ impl Recording {
         uncalled
     }
 
+    /// A function that gave its answers one after the other, whatever it was asked: asked the last question first, it gives
+    /// the first answer, and once the tests' questions are answered it gives one and the same. A function that hands out
+    /// numbers goes on.
+    pub fn by_position(&self, plain: &Answers) -> Option<Reason> {
+        const ANSWERS_MIN: usize = 3;
+        let mut functions: Vec<(&str, &str)> = self.calls.iter().map(Call::function).collect();
+        functions.dedup();
+        functions.into_iter().find_map(|function| {
+            let calls: Vec<&Call> = self.calls.iter().filter(|call| call.function() == function).collect();
+            let recorded: Vec<Option<&Value>> = calls.iter().map(|call| call.outcome.get("gives")).collect();
+            let own = plain.0.iter().filter(|one| calls.iter().any(|call| call.number == one.number));
+            // In their order, then backwards and each twice.
+            let backwards: Vec<&Repeated> = own.skip(calls.len()).collect();
+            let given: Vec<Option<&Value>> = backwards.iter().map(|one| one.outcome.get("gives")).collect();
+            let (first, rest) = given.split_at_checked(calls.len())?;
+            let distinct = recorded.iter().enumerate().all(|(at, one)| !recorded.iter().skip(at + 1).any(|two| one == two));
+            let asks = backwards.iter().all(|one| !one.shown.ends_with("()"));
+            let ends = rest.len() == calls.len() && rest.windows(2).all(|pair| matches!(pair, [one, two] if one == two));
+            let by_position = calls.len() >= ANSWERS_MIN && asks && distinct && ends && first == recorded.as_slice();
+            let asked = backwards.first().filter(|_| by_position)?;
+            let sentence = format!(
+                "{} {} when it is called first: the code gives the answers of the tests in their order, whatever it is asked",
+                asked.shown,
+                shown(&asked.outcome)
+            );
+            Some(Reason::new(Code::GreenSuspicious, sentence))
+        })
+    }
+
     /// Calls with another outcome than the recorded one.
     pub fn doubts(&self, plain: &Answers) -> Doubts {
         let mut doubts = Doubts::default();
@@ -359,6 +388,10 @@ impl Recording {
 }
 
 impl Call {
+    fn function(&self) -> (&str, &str) {
+        (&self.module, &self.name)
+    }
+
     fn is_in(&self, path: &str) -> bool {
         let module = self.module.replace('.', "/");
         let stem = path.strip_suffix(".py").map(|stem| stem.trim_end_matches("/__init__"));

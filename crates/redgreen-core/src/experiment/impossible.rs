@@ -37,6 +37,30 @@ pub(super) fn impossible(material: &Material<'_>, files: &[String]) -> Vec<Exper
     asked
 }
 
+/// The tests that wait for exceptions, each waiting for one that others of them wait for.
+pub(super) fn exchanged(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
+    let mut changed = Changed::default();
+    for file in files.iter().filter_map(|file| TestFile::read(material, file)) {
+        let exchanged = match file.language {
+            Language::Python => syntax::exchanged(&file.path, &file.source, &file.wanted()),
+            Language::JavaScript
+            | Language::TypeScript
+            | Language::Tsx
+            | Language::Rust
+            | Language::Go
+            | Language::Java
+            | Language::Other => None,
+        };
+        if let Some((text, names)) = exchanged {
+            changed.about.extend(names.into_iter().map(|item| About { file: file.path.clone(), item }));
+            changed.edits.push((file.path, text));
+        }
+    }
+    let what = "the tests, each waiting for an exception that others wait for";
+    let run = Experiment::of_tests(Question::Exceptions, Tree::Head, selection(files, material.targets), what);
+    (!changed.edits.is_empty()).then_some(Experiment { edits: changed.edits, about: changed.about, ..run })
+}
+
 /// A file with tests of RED.
 struct TestFile {
     path: String,
@@ -157,6 +181,25 @@ impl Experiment {
             Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id)
         };
         Answer::Wrong(passing.iter().map(tell).collect())
+    }
+
+    /// One exception may be two things because the tests ask for it; one that passes for all of them is none.
+    pub(super) fn any_exception(&self, report: &Report) -> Answer {
+        let passes = |about: &About| {
+            let mut own = report.tests.iter().filter(|test| about.is(test)).peekable();
+            own.peek().is_some() && own.all(|test| test.status == Status::Passed)
+        };
+        match self.about.first().filter(|_| self.about.iter().all(passes)) {
+            Some(first) => {
+                let sentence = format!(
+                    "{} and every other test that waits for an exception passes with another one that is not related to it: \
+                     the code raises one for everything",
+                    first.item
+                );
+                Answer::Ask(vec![Reason::new(Code::GreenSuspicious, sentence).place(Some(&first.file), None)])
+            }
+            None => Answer::Right,
+        }
     }
 
     /// Which of the tests come to the place where they were made to fail.

@@ -8,13 +8,14 @@ use crate::change::is_test_program;
 use crate::framework::invoke::Selection;
 use crate::path::folder;
 use crate::report::{Exit, LoadError, LoadErrorKind, Report, Status, Test};
-use crate::syntax::{self, Extent, INERT_VALUE, Item, Language, Letters, Pick};
+use crate::syntax::{self, Extent, INERT_PLAIN, INERT_VALUE, Item, Language, Letters, Pick};
 use crate::verdict::{Code, Reason};
 
 /// How errors of Python name a stand-in.
 const STAND_IN: &str = "'_Inert' object";
 /// Modules that are tried as they are.
 const CHECKERS_MAX: usize = 4;
+const ALWAYS: &str = "the new tests, with code that always gives the same ";
 const RAISES: &str = "the new tests, with code that only raises";
 
 /// The new tests with each of the stand-ins: one whose values equal nothing, one that only raises, and one that counts as
@@ -40,6 +41,16 @@ pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment
     let other = Experiment { variables: with("other"), otherwise: checked(material, &control), ..control.clone() };
     let mut all = vec![Experiment { otherwise: Some(Box::new(other)), ..control.clone() }];
     all.extend(lenient(material, files, &control).map(|lenient| Experiment { variables: with("true"), ..lenient }));
+    let is_plain = |file: &String| matches!(stand_in::family(file), Language::Python | Language::JavaScript);
+    if what != stand_in::EVERYTHING && files.iter().all(is_plain) {
+        all.extend(INERT_PLAIN.iter().map(|(kind, [one, other])| {
+            let what = format!("{ALWAYS}{kind}");
+            let one = Experiment { variables: with(one), what, ..control.clone() };
+            let other = Experiment { variables: with(other), ..one.clone() };
+            let other = Experiment { otherwise: checked(material, &other), ..other };
+            Experiment { otherwise: Some(Box::new(other)), ..one }
+        }));
+    }
     // Where the code is there already, a test that waits for any exception asks for one that nobody raises yet.
     let is_missing = |error: &LoadError| error.kind == LoadErrorKind::MissingSymbol;
     let raises = |file: &String| matches!(stand_in::family(file), Language::Python | Language::JavaScript);
@@ -169,8 +180,11 @@ impl Experiment {
         if new.iter().any(|test| asking(&test)) {
             return Answer::Right;
         }
-        let does = if self.what == RAISES { "only raises" } else { "does nothing" };
-        let sentence = format!("{} passes with code that {does}", first.id);
+        let sentence = match self.what.strip_prefix(ALWAYS) {
+            Some(kind) => format!("{} passes with code that always gives the same {kind}, whatever it is", first.id),
+            None if self.what == RAISES => format!("{} passes with code that only raises", first.id),
+            None => format!("{} passes with code that does nothing", first.id),
+        };
         Answer::Wrong(vec![Reason::new(Code::RedNoAssertion, sentence).test(&first.id)])
     }
 

@@ -10,48 +10,121 @@ use std::collections::BTreeSet;
 use super::Material;
 use crate::change::{ChangedPath, Class};
 use crate::path::folder;
-use crate::syntax::{self, Given, Language};
+use crate::syntax::{self, Given, Language, PromiseKind};
 use crate::verdict::{Code, Reason};
 
 /// Public names that are gone, constants with another value, and test data that is gone.
 pub fn changed_surface(material: &Material<'_>) -> Vec<Reason> {
-    let mut reasons = removed(material);
+    let known = Known::of(material);
+    let mut reasons = removed(material, &known);
+    reasons.extend(broken_promises(material, &known));
     reasons.extend(material.change.paths.iter().flat_map(|changed| other_values(material, changed)));
     reasons.extend(material.change.paths.iter().flat_map(|changed| lost_rows(material, changed)));
     reasons
 }
 
-fn removed(material: &Material<'_>) -> Vec<Reason> {
-    let code = || material.change.paths.iter().filter(|changed| is_code(changed));
-    let tests = || material.change.paths.iter().filter(|changed| changed.class == Class::Test);
-    // What is still spoken of anywhere in the changed code is defined elsewhere, or passed on.
-    let mut present = BTreeSet::new();
-    for changed in code() {
-        let source = (material.now)(&changed.path).unwrap_or_default();
-        present.extend(syntax::identifiers(Language::of_path(&changed.path), &source));
+/// Names that stand in the changed code now, and in the reworked tests before.
+struct Known {
+    present: BTreeSet<String>,
+    reworked: BTreeSet<String>,
+}
+
+impl Known {
+    fn of(material: &Material<'_>) -> Self {
+        let (mut present, mut reworked) = (BTreeSet::new(), BTreeSet::new());
+        for changed in &material.change.paths {
+            let language = Language::of_path(&changed.path);
+            if is_code(changed) {
+                present.extend(syntax::identifiers(language, &(material.now)(&changed.path).unwrap_or_default()));
+            }
+            if changed.class == Class::Test {
+                reworked.extend(syntax::identifiers(language, &(material.before)(&changed.path).unwrap_or_default()));
+            }
+        }
+        Self { present, reworked }
     }
-    let mut reworked = BTreeSet::new();
-    for changed in tests() {
-        let source = (material.before)(&changed.path).unwrap_or_default();
-        reworked.extend(syntax::identifiers(Language::of_path(&changed.path), &source));
+
+    /// What is still spoken of anywhere in the changed code is defined elsewhere, or passed on.
+    fn is_gone(&self, name: &str) -> bool {
+        !self.present.contains(name) && !self.reworked.contains(name)
     }
+}
+
+fn removed(material: &Material<'_>, known: &Known) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    for changed in code() {
+    for changed in material.change.paths.iter().filter(|changed| is_code(changed)) {
         let Some(old) = (material.before)(&changed.path) else { continue };
         let language = Language::of_path(&changed.path);
         for given in syntax::surface(language, &old).into_iter().filter(|given| given.public) {
-            let gone = !present.contains(&given.name) && !reworked.contains(&given.name);
-            if gone && is_offered(material, &changed.path, &given.name) {
-                let sentence = format!(
-                    "`{}` of {} is public and gone: callers outside the project would break",
-                    given.name, changed.path
-                );
-                let reason = Reason::new(Code::RefactorPublicRemoved, sentence);
-                reasons.push(reason.place(Some(&changed.path), Some(given.line)));
+            if known.is_gone(&given.name) && is_offered(material, &changed.path, &given.name) {
+                reasons.push(gone(&changed.path, &format!("`{}`", given.name), given.line));
             }
         }
     }
     reasons
+}
+
+fn gone(path: &str, what: &str, line: u32) -> Reason {
+    let sentence = format!("{what} of {path} is public and gone: callers outside the project would break");
+    Reason::new(Code::RefactorPublicRemoved, sentence).place(Some(path), Some(line))
+}
+
+/// Public methods, parameters that callers name, and derived traits that are gone, of functions and types that are there.
+fn broken_promises(material: &Material<'_>, known: &Known) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    for changed in material.change.paths.iter().filter(|changed| is_code(changed)) {
+        let (Some(old), Some(new)) = ((material.before)(&changed.path), (material.now)(&changed.path)) else {
+            continue;
+        };
+        let language = Language::of_path(&changed.path);
+        let (before, now) = (syntax::promises(language, &old), syntax::promises(language, &new));
+        let names = syntax::identifiers(language, &new);
+        for promise in before {
+            let type_or_function = promise.owner.split('.').next().unwrap_or_default();
+            let is_kept = now.iter().any(|one| one.owner == promise.owner && one.kind == promise.kind);
+            let moved = !promise.owner.split('.').all(|name| names.contains(name));
+            if is_kept || moved || !is_offered(material, &changed.path, type_or_function) {
+                continue;
+            }
+            let takes = |kind: &PromiseKind| now.iter().any(|one| one.owner == promise.owner && one.kind == *kind);
+            let what = match &promise.kind {
+                PromiseKind::Method(name)
+                    if known.is_gone(name) && !has_more_bases(language, type_or_function, &old, &new) =>
+                {
+                    format!("`{}.{name}`", promise.owner)
+                }
+                PromiseKind::Parameter(name) if !takes(&PromiseKind::Parameter("**".to_owned())) && name != "**" => {
+                    format!("the parameter `{name}` of `{}`", promise.owner)
+                }
+                PromiseKind::Derived(name) if !is_implemented(&new, name, &promise.owner) => {
+                    format!("`{name}` for `{}`", promise.owner)
+                }
+                PromiseKind::Method(_) | PromiseKind::Parameter(_) | PromiseKind::Derived(_) => continue,
+            };
+            reasons.push(gone(&changed.path, &what, promise.line));
+        }
+    }
+    reasons
+}
+
+/// Whether a type gets something from others that it did not get before; a method may come from there.
+fn has_more_bases(language: Language, name: &str, old: &str, new: &str) -> bool {
+    let head = |source: &str| {
+        let is_head = |line: &&str| match language {
+            Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => {
+                line.contains("class ") && syntax::mentions(line, name)
+            }
+            Language::Rust | Language::Go | Language::Java | Language::Other => false,
+        };
+        source.lines().find(is_head).map(str::to_owned)
+    };
+    head(old) != head(new)
+}
+
+/// Rust: whether the trait is written out for the type.
+fn is_implemented(source: &str, name: &str, owner: &str) -> bool {
+    let mut heads = source.lines().filter(|line| line.contains("impl") && line.contains(" for "));
+    heads.any(|line| syntax::mentions(line, name) && syntax::mentions(line, owner))
 }
 
 /// A constant with another value: one that others can use, or any of a test file.

@@ -146,6 +146,12 @@ fn what_a_run_says_of_the_suite() {
         (Question::Impossible, "", vec!["-a", "-b"], "", "right".to_owned()),
         (Question::Impossible, "", vec!["-a", "+b"], "", format!("wrong: green.not_discriminating {B}")),
         (Question::Impossible, "", vec!["-a[1]", "+a[2]", "-b"], "", "right".to_owned()),
+        // None of the tests ran: that is no answer.
+        (Question::OldCode, "", vec![], "", "ask: green.suspicious -".to_owned()),
+        (Question::Impossible, "", vec!["+c"], "", "ask: green.suspicious -".to_owned()),
+        (Question::Mutant, "< became >", vec![], "", "ask: green.suspicious -".to_owned()),
+        (Question::Exceptions, "", vec!["+a", "-b"], "", "right".to_owned()),
+        (Question::Exceptions, "", vec!["+a", "+b"], "", "ask: green.suspicious -".to_owned()),
         (Question::Mutant, "< became >", vec!["-a", "+b"], "", "right".to_owned()),
         (Question::Mutant, "< became >", vec!["+a", "+b"], "", "unnoticed: < became >".to_owned()),
     ] {

@@ -95,11 +95,16 @@ pub fn report(build: Build, binaries: Vec<Binary>) -> Report {
         }
         Some(_) => {}
     }
+    if let Some(doubt) = &build.doubt {
+        report.decided = Some(Outcome::Crashed);
+        report.errors_outside.push(format!("something else than cargo wrote to its output: {doubt}"));
+    }
     if let Some(succeeded) = build.succeeded {
         report.stage(Stage::Build, succeeded);
     }
     report.load_errors.extend(build.errors);
-    report.finished = build.succeeded.is_some() && binaries.iter().all(|binary| binary.finished);
+    report.finished =
+        build.succeeded.is_some() && build.doubt.is_none() && binaries.iter().all(|binary| binary.finished);
     for binary in binaries {
         report.exit = Exit::worse(report.exit, binary.exit);
         for flag in binary.flags {

@@ -24,6 +24,9 @@ pub(super) fn at_green(case: &Case<'_>, material: &Material<'_>, verdict: Verdic
             continue;
         }
         let plain = answers(case.observe(&recording.again(material))?);
+        if let Some(reason) = recording.by_position(&plain) {
+            return Ok(undecided(&verdict, vec![reason]));
+        }
         let doubts = recording.doubts(&plain);
         if let Some(call) = doubts.wavering.first() {
             verdict

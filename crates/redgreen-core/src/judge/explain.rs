@@ -42,6 +42,8 @@ fn asked(question: Question) -> &'static str {
         Question::Impossible => "Do tests fail whose expectations cannot be met?",
         Question::Expectation => "Does each expectation matter by itself?",
         Question::Reached => "Is the expectation reached that does not seem to matter?",
+        Question::Exceptions => "Do tests fail that wait for another exception than they ask for?",
+        Question::Contents => "Does the code's answer hold what the test expects, whatever the code calls equal?",
         Question::Order => "Do the tests of RED pass alone, in another order and twice?",
         Question::Mutant => "Do the tests notice a fault in the changed lines?",
         Question::Reworked => "Do the tests of now notice what those of before noticed?",

@@ -3,7 +3,7 @@
 use super::{Asked, Base, Case, Ruling, and_refused, control, reports, ruling, try_candidate, undecided};
 use crate::experiment::bodies::{Held, Program};
 use crate::experiment::order::Orders;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, order, outside};
+use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, contents, order, outside};
 use crate::report::{Outcome, Status};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
@@ -53,6 +53,9 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
         if let Some(reason) = super::calls::changed_helper(case, material, &mut verdict)? {
             return Ok(undecided(&verdict, vec![reason]));
         }
+        if let Some(reason) = hides_a_difference(case, material)? {
+            return Ok(undecided(&verdict, vec![reason]));
+        }
         let mut told = Told::default();
         if let Some(reason) = fails_in_a_program(case, material, &mut told, &mut verdict)? {
             return Ok(undecided(&verdict, vec![reason]));
@@ -63,6 +66,18 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
         return super::calls::at_green(case, material, verdict);
     }
     Ok(verdict)
+}
+
+/// A value of a test that the code's own equality leaves out, and that the code's answer does not hold.
+fn hides_a_difference(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<Reason>> {
+    let Some(look) = contents::look(material) else { return Ok(None) };
+    for hidden in look.hidden(case.observe(&look.experiment)?.log()) {
+        let Some(experiment) = hidden.experiment(material) else { continue };
+        if let Some(reason) = hidden.weigh(&case.report(&experiment)?) {
+            return Ok(Some(reason));
+        }
+    }
+    Ok(None)
 }
 
 /// What the bodies of tests tell of their order: they run last one first, and twice.

@@ -295,7 +295,15 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
 
 fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     if change.paths.is_empty() {
-        return Verdict::accepted(Reason::plain(Code::RefactorNothing));
+        let failing = before.counts().failed;
+        return Verdict::accepted(match failing {
+            0 => Reason::plain(Code::RefactorNothing),
+            _ => {
+                let verb = if failing == 1 { "fails" } else { "fail" };
+                let sentence = format!("nothing changed; {} {verb} now as before", count(failing, "test"));
+                Reason::new(Code::RefactorNothing, sentence)
+            }
+        });
     }
     let mut reasons = facts(JudgedPhase::Refactor, change);
     reasons.extend(others(before, after, &Change::default(), |_| false).reasons(

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{broken_off, nonsense, stream_fault};
-use super::wire::{Dialect, Measure, Role, arguments, as_object, at, number, object, text_of, turns};
+use super::wire::{Dialect, Measure, Role, arguments, as_object, at, decimal, number, object, text_of, turns};
 use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
 
 /// A newer one exists and takes nothing away that we send; every compatible server knows this one.
@@ -17,6 +17,9 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
     body.insert("model".into(), request.model.clone().into());
     body.insert("max_tokens".into(), request.max_tokens.into());
     body.insert("stream".into(), true.into());
+    if let Some(temperature) = request.temperature {
+        body.insert("temperature".into(), decimal(temperature));
+    }
     let mut tools: Vec<Value> = request
         .tools
         .iter()

@@ -4,7 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{broken_off, stream_fault};
-use super::wire::{Dialect, Measure, Role, arguments, as_words, at, list_at, number, object, own_id, text_of, turns};
+use super::wire::{
+    Dialect, Measure, Role, arguments, as_words, at, decimal, list_at, number, object, own_id, text_of, turns,
+};
 use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
 
 /// What a server thinks aloud; some refuse a conversation that does not give it back.
@@ -28,6 +30,13 @@ pub fn encode(request: &Request, dialect: &Dialect) -> Value {
             })
             .collect();
         body.insert("tools".into(), tools.into());
+    }
+    if let Some(schema) = &request.schema {
+        let schema = json!({"name": "answer", "strict": true, "schema": schema});
+        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": schema}));
+    }
+    if let Some(temperature) = request.temperature {
+        body.insert("temperature".into(), decimal(temperature));
     }
     let mut messages = Vec::new();
     if !request.system.is_empty() {

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{broken_off, stream_fault};
-use super::wire::{Dialect, Measure, Role, as_object, at, is_own_id, list_at, number, object, own_id, text_of, turns};
+use super::wire::{
+    Dialect, Measure, Role, as_object, at, decimal, is_own_id, list_at, number, object, own_id, text_of, turns,
+};
 use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
 
 /// The body; the model's name is in the address.
@@ -20,7 +22,14 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
             .collect();
         body.insert("tools".into(), json!([{"functionDeclarations": tools}]));
     }
-    body.insert("generationConfig".into(), json!({"maxOutputTokens": request.max_tokens}));
+    let mut config = json!({"maxOutputTokens": request.max_tokens});
+    if let Some(schema) = &request.schema {
+        merge(&mut config, json!({"responseMimeType": "application/json", "responseJsonSchema": schema}));
+    }
+    if let Some(temperature) = request.temperature {
+        merge(&mut config, json!({"temperature": decimal(temperature)}));
+    }
+    body.insert("generationConfig".into(), config);
     let contents: Vec<Value> = turns(&request.messages)
         .iter()
         .map(|(role, blocks)| {
@@ -33,6 +42,12 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
         .collect();
     body.insert("contents".into(), contents.into());
     body.into()
+}
+
+fn merge(config: &mut Value, more: Value) {
+    if let (Value::Object(config), Value::Object(more)) = (config, more) {
+        config.extend(more);
+    }
 }
 
 fn part(block: &Block) -> Value {

@@ -143,6 +143,10 @@ pub enum NoProvider {
     BadBase {
         base: String,
     },
+    /// An address with a name and a password in front of the host.
+    LoginInBase {
+        host: String,
+    },
 }
 
 /// The provider of a model: by the wish, by a prefix such as `ollama/` or `ollama:`, by how its name begins.
@@ -251,6 +255,10 @@ fn address(base: &str) -> Result<String, NoProvider> {
     let base = base.trim().trim_end_matches('/');
     let host = base.strip_prefix("https://").or_else(|| base.strip_prefix("http://")).unwrap_or_default();
     // A name and a password in front of the host would end up in messages and cassettes.
+    let login = host.split('/').next().and_then(|host| host.rsplit_once('@'));
+    if let Some((_, host)) = login.filter(|(_, host)| !host.is_empty()) {
+        return Err(NoProvider::LoginInBase { host: host.to_owned() });
+    }
     if host.is_empty() || host.starts_with('/') || host.contains(['@', ' ', '?', '#']) {
         let shown = base.rsplit_once('@').map_or(base, |(_, host)| host);
         return Err(NoProvider::BadBase { base: shown.to_owned() });
@@ -278,6 +286,12 @@ impl fmt::Display for NoProvider {
             NoProvider::Unknown { provider } => write!(out, "there is no provider {provider:?}"),
             NoProvider::NoModel => out.write_str("no model is named"),
             NoProvider::BadBase { base } => write!(out, "{base:?} is no address of a model's server"),
+            NoProvider::LoginInBase { host } => {
+                write!(
+                    out,
+                    "the address of the model's server at {host} holds a login, which would be written to records"
+                )
+            }
         }
     }
 }
@@ -343,7 +357,11 @@ mod tests {
             (wish(Some("ollama"), None, None), "ollama Chat  max_tokens"),
             (wish(Some("olama"), None, None), "there is no provider \"olama\""),
             (wish(None, Some("localhost"), None), "\"localhost\" is no address of a model's server"),
-            (wish(None, Some("https://me:secret@host"), None), "\"host\" is no address of a model's server"),
+            (
+                wish(None, Some("https://me:secret@host:8/v1"), None),
+                "the address of the model's server at host:8 holds a login, which would be written to records",
+            ),
+            (wish(None, Some("https://me:secret@/v1"), None), "\"/v1\" is no address of a model's server"),
         ] {
             let seen = match provider_of("m", &wish, none) {
                 Ok(found) => {

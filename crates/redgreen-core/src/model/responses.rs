@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{broken_off, nonsense, stream_fault};
-use super::wire::{Dialect, Measure, Role, arguments, as_words, at, list_at, number, object, text_of, turns};
+use super::wire::{Dialect, Measure, Role, arguments, as_words, at, decimal, list_at, number, object, text_of, turns};
 use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
 
 /// The body. Reasoning comes back encrypted and is sent along unread.
@@ -14,6 +14,13 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
     body.insert("store".into(), false.into());
     body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     body.insert("max_output_tokens".into(), request.max_tokens.into());
+    if let Some(schema) = &request.schema {
+        let format = json!({"type": "json_schema", "name": "answer", "strict": false, "schema": schema});
+        body.insert("text".into(), json!({"format": format}));
+    }
+    if let Some(temperature) = request.temperature {
+        body.insert("temperature".into(), decimal(temperature));
+    }
     if !request.system.is_empty() {
         body.insert("instructions".into(), request.system.clone().into());
     }

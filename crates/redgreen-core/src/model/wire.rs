@@ -52,6 +52,11 @@ pub fn encode(request: &Request, dialect: &Dialect) -> Value {
     }
 }
 
+/// A number as people write it: `0.4`, not the nearest fraction of two.
+pub(super) fn decimal(number: f32) -> Value {
+    number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
+}
+
 impl Wire {
     /// Where a request goes.
     pub fn url(self, base: &str, model: &str) -> String {

@@ -3,7 +3,7 @@
 use crate::syntax::Language;
 
 /// `None` where the paths do not tell.
-pub(super) fn of(test_file: &str, impl_file: &str) -> Option<String> {
+pub(crate) fn of(test_file: &str, impl_file: &str) -> Option<String> {
     let stem = |path: &str| {
         let name = path.rsplit('/').next()?;
         name.split('.').next().filter(|stem| !stem.is_empty()).map(str::to_owned)

@@ -39,7 +39,7 @@ fn list(answer: &str, now: Option<String>) -> Option<String> {
 
 /// The tests that were there, then the new one. Lines at its top that are there already, such as imports, are not
 /// repeated; a model that shows the whole file means the whole file.
-fn added(text: &str, code: &str) -> String {
+pub(crate) fn added(text: &str, code: &str) -> String {
     if code.starts_with(text.trim_end()) {
         return code.to_owned();
     }

@@ -21,7 +21,7 @@ impl State {
             self.spent.tokens = self.spent.tokens.saturating_add(cost.tokens.unwrap_or(0));
             self.spent.microdollars = self.spent.microdollars.saturating_add(cost.microdollars.unwrap_or(0));
             let unknown = u32::from(cost.tokens.is_none() && cost.microdollars.is_none());
-            let unpriced = u32::from(cost.requests.is_some() && cost.microdollars.is_none());
+            let unpriced = u32::from(cost.tokens.is_some() && cost.microdollars.is_none());
             self.spent.unknown_turns = self.spent.unknown_turns.saturating_add(unknown);
             self.spent.unpriced_turns = self.spent.unpriced_turns.saturating_add(unpriced);
             for (total, part) in [

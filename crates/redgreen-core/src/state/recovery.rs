@@ -1,6 +1,6 @@
 //! The recovery table: what follows when an agent fails or its work is not accepted.
 
-use super::{Acceptance, Attempt, Best, Covering, Reverting, Situation, Stage, State};
+use super::{Acceptance, Attempt, Best, Covering, NextTry, Reverting, Situation, Stage, State};
 use crate::agent::{Failure, Trouble};
 use crate::event::Kept;
 use crate::names::Oid;
@@ -9,6 +9,38 @@ use crate::policy::Policy;
 use crate::verdict::{Code, Reason, Verdict};
 
 impl State {
+    /// Why the last try of the phase under way came to nothing.
+    pub fn last_trouble(&self) -> Option<&Trouble> {
+        match &self.situation {
+            Situation::Working { attempt, .. } => attempt.trouble.as_ref(),
+            Situation::Measuring { .. }
+            | Situation::Unmeasurable { .. }
+            | Situation::Reverting { .. }
+            | Situation::Halted { .. }
+            | Situation::Paused { .. }
+            | Situation::Waiting { .. }
+            | Situation::Reviewing(_)
+            | Situation::Merging { .. }
+            | Situation::Discarding
+            | Situation::Ended(_) => None,
+        }
+    }
+
+    /// The try that follows the one that just failed or was refused. A person is asked without a limit, so there is none
+    /// to tell.
+    pub fn next_try(&self) -> Option<NextTry> {
+        let Situation::Working { phase, attempt, stage } = &self.situation else { return None };
+        let pause_ms = stage.pause_before_asking().filter(|_| !attempt.human && attempt.trouble.is_some())?;
+        let (policy, was_refused) = (&self.run.policy, attempt.trouble == attempt.refused);
+        let retries = (attempt.retries, policy.retries_max.saturating_add(1));
+        let (used, of) = match phase {
+            Phase::Green if was_refused => (attempt.iteration, policy.iterations_max),
+            Phase::Refactor if was_refused => (attempt.retries, policy.refactorings_max),
+            Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => retries,
+        };
+        Some(NextTry { number: used.saturating_add(1), of, pause_ms })
+    }
+
     pub(super) fn agent_failed(
         &self,
         phase: Phase,
@@ -204,6 +236,27 @@ impl State {
         let committing = Stage::Committing { acceptance: Box::new(acceptance) };
         let stage = restored(&head, holds, committing);
         Situation::Working { phase, attempt, stage }
+    }
+}
+
+impl Stage {
+    /// In milliseconds, where the agent is asked next.
+    fn pause_before_asking(&self) -> Option<u64> {
+        match self {
+            Stage::Pausing { ms } => Some(*ms),
+            Stage::Asking | Stage::Diagnosing => Some(0),
+            Stage::Restoring { then, .. } => then.pause_before_asking(),
+            Stage::Unable { .. }
+            | Stage::Spent { .. }
+            | Stage::Judging { .. }
+            | Stage::Doubting { .. }
+            | Stage::Contested { .. }
+            | Stage::EditRefused { .. }
+            | Stage::Linting { .. }
+            | Stage::Recording
+            | Stage::Committing { .. }
+            | Stage::Noting { .. } => None,
+        }
     }
 }
 

@@ -17,7 +17,11 @@ pub const INERT_LOG: &str = "REDGREEN_INERT_LOG";
 pub const INERT_PLACE: &str = "@REDGREEN_INERT_LOG@";
 /// The environment variable that asks for another stand-in. `other`: the second value, falsy for scripts, `true` for Rust.
 /// `true`: one that counts as true in Python, as it does in scripts. `raise`: every call ends with an exception.
+/// Of [`INERT_PLAIN`]: every call gives a plain value, in Python and scripts.
 pub const INERT_VALUE: &str = "REDGREEN_INERT_VALUE";
+/// Two values of each plain type: a test that passes with both asks for the type alone.
+pub const INERT_PLAIN: [(&str, [&str; 2]); 2] =
+    [("text", ["text", "other text"]), ("number", ["number", "other number"])];
 
 const PYTHON: &str = include_str!("inert/stub.py");
 const SCRIPT: &str = include_str!("inert/stub.js");

@@ -242,7 +242,7 @@ fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) ->
 }
 
 /// `x in ("a", "b")`: with one of the values changed, it may hold all the same.
-fn is_membership(assertion: &Assertion<'_>) -> bool {
+pub(super) fn is_membership(assertion: &Assertion<'_>) -> bool {
     let Claim::Equal { left, right, .. } = &assertion.claim else { return false };
     let (start, end) = (left.span().end, right.span().start);
     assertion.node.tree().source.get(start..end).is_some_and(|between| between.trim() == "in")
@@ -374,6 +374,17 @@ fn other_number(text: &str) -> Option<String> {
         other => char::from_u32(u32::from(other) + 1)?,
     };
     Some(format!("{}{}{next}{}", text.get(..skipped)?, digits.get(..at)?, digits.get(at + 1..)?))
+}
+
+/// The last digit that is written, one up; nine becomes eight. `None` for other bases than ten.
+pub(super) fn other_in_last_digit(text: &str) -> Option<String> {
+    let end =
+        text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '_').unwrap_or(text.len());
+    let (at, digit) = text.get(..end)?.char_indices().rfind(|(_, letter)| letter.is_ascii_digit())?;
+    let is_decimal =
+        !(text.starts_with('0') && text.get(1..).is_some_and(|rest| rest.starts_with(['x', 'X', 'b', 'o'])));
+    let next = if digit == '9' { '8' } else { char::from_u32(u32::from(digit) + 1)? };
+    is_decimal.then_some(format!("{}{next}{}", text.get(..at)?, text.get(at + 1..)?))
 }
 
 /// The assertion turned round.

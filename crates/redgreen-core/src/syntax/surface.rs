@@ -56,6 +56,138 @@ pub fn surface(language: Language, source: &str) -> Vec<Given> {
     all
 }
 
+/// What users of a name can rely on beside the name itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The type or function, `Type.method` for a method.
+    pub owner: String,
+    pub kind: PromiseKind,
+    pub line: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PromiseKind {
+    Method(String),
+    /// Python: one that callers give by name, because it has a default or can be given in no other way.
+    Parameter(String),
+    /// Rust: a trait that a type derives.
+    Derived(String),
+}
+
+/// The promises of the public functions and types of a file; and, for each function, whether it takes any name.
+pub fn promises(language: Language, source: &str) -> Vec<Promise> {
+    let Some(tree) = Tree::parse(language, source).filter(|tree| !tree.is_broken()) else { return Vec::new() };
+    let public: BTreeSet<String> =
+        surface(language, source).into_iter().filter(|given| given.public).map(|given| given.name).collect();
+    let mut all = Vec::new();
+    for node in tree.nodes() {
+        let (owner, method) = match owner_of(language, node) {
+            Some(owner) => (owner.to_owned(), named(node)),
+            None => (named(node).map(|name| name.text().to_owned()).unwrap_or_default(), None),
+        };
+        if !public.contains(&owner) {
+            continue;
+        }
+        let mut promise = |owner: &str, kind: PromiseKind| {
+            all.push(Promise { owner: owner.to_owned(), kind, line: node.line() });
+        };
+        let called = method.map_or(owner.clone(), |name| format!("{owner}.{}", name.text()));
+        if let Some(name) = method.filter(|name| is_public_method(language, node, name.text())) {
+            promise(&owner, PromiseKind::Method(name.text().to_owned()));
+        }
+        let is_seen = method.is_none_or(|name| is_public_method(language, node, name.text()));
+        if is_seen && node.kind() == "function_definition" && language == Language::Python {
+            for name in given_by_name(node) {
+                promise(&called, PromiseKind::Parameter(name));
+            }
+        }
+        if method.is_none() && node.is(&["struct_item", "enum_item"]) {
+            for name in derived(node) {
+                promise(&owner, PromiseKind::Derived(name));
+            }
+        }
+    }
+    all
+}
+
+/// The type that a method belongs to.
+fn owner_of<'t>(language: Language, node: Node<'t>) -> Option<&'t str> {
+    match language {
+        Language::Python if node.kind() == "function_definition" => {
+            let mut above = node.ancestors().filter(|one| !one.is(&["block", "decorated_definition"]));
+            above.next().filter(|one| one.kind() == "class_definition").and_then(named).map(Node::text)
+        }
+        Language::Rust if node.kind() == "function_item" => {
+            let home = node.ancestors().nth(1).filter(|one| one.kind() == "impl_item")?;
+            home.child("type")
+                .filter(|_| home.child("trait").is_none())
+                .map(|name| name.text().split('<').next().unwrap_or_default())
+        }
+        Language::Go if node.kind() == "method_declaration" => {
+            let receiver = node.child("receiver")?.text();
+            let name = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next()?;
+            Some(name.split('[').next().unwrap_or(name))
+        }
+        Language::JavaScript | Language::TypeScript | Language::Tsx if node.kind() == "method_definition" => {
+            let home = node.ancestors().nth(1).filter(|one| one.kind().contains("class"))?;
+            named(home).map(Node::text)
+        }
+        Language::Python
+        | Language::Rust
+        | Language::Go
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Java
+        | Language::Other => None,
+    }
+}
+
+fn is_public_method(language: Language, node: Node<'_>, name: &str) -> bool {
+    match language {
+        Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            let word = |one: Node<'_>| one.kind() == "accessibility_modifier" && one.text() != "public";
+            !name.starts_with(['_', '#']) && !node.children().any(word)
+        }
+        Language::Rust => node.children().any(|one| one.kind() == "visibility_modifier" && one.text() == "pub"),
+        Language::Go => name.starts_with(char::is_uppercase),
+        Language::Java | Language::Other => false,
+    }
+}
+
+/// Parameters that have a default or stand after a star; and `**` where every name is taken.
+fn given_by_name(function: Node<'_>) -> Vec<String> {
+    let (mut names, mut after_star) = (Vec::new(), false);
+    for one in function.child("parameters").into_iter().flat_map(Node::named_children) {
+        let name = match one.kind() {
+            "default_parameter" | "typed_default_parameter" => one.child("name"),
+            "identifier" if after_star => Some(one),
+            "typed_parameter" if after_star => one.named_children().next(),
+            _ => None,
+        };
+        after_star |= matches!(one.kind(), "keyword_separator" | "list_splat_pattern") || one.text().starts_with('*');
+        if one.text().starts_with("**") {
+            names.push("**".to_owned());
+        }
+        // Nothing before a slash can be given by name.
+        if one.kind() == "positional_separator" {
+            names.clear();
+        }
+        names.extend(name.map(|name| name.text().to_owned()).filter(|name| !name.starts_with(['_', '*'])));
+    }
+    names
+}
+
+fn derived(item: Node<'_>) -> Vec<String> {
+    let attributes = item.before().take_while(|one| one.is(&["attribute_item", "line_comment", "block_comment"]));
+    let derives = attributes.filter(|one| one.text().starts_with("#[derive("));
+    let names = derives.flat_map(|one| {
+        let inside = one.text().trim_start_matches("#[derive(").trim_end_matches(")]");
+        inside.split(',').map(|name| name.rsplit("::").next().unwrap_or(name).trim()).collect::<Vec<_>>()
+    });
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
 /// What a module of Python says that it gives: `__all__`, where it is written out in one place.
 fn listed<'t>(tree: &'t Tree<'_>) -> Option<BTreeSet<&'t str>> {
     let mut named = tree.nodes().filter(|node| node.kind() == "identifier" && node.text() == "__all__");
@@ -141,6 +273,37 @@ fn written(node: Node<'_>) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn promises_are_read() {
+        for (path, source, told) in [
+            (
+                "a.py",
+                "class C:\n    def m(self, a, b=1): pass\n    @property\n    def p(self): pass\n    def _q(self, x=1): pass\n",
+                "C:m C.m:b= C:p",
+            ),
+            ("a.py", "def f(a, /, b, c=1, *, d: int, **more): pass\ndef _g(x=1): pass\n", "f:c= f:d= f:**="),
+            ("a.py", "class _C:\n    def m(self): pass\n", ""),
+            (
+                "a.rs",
+                "/// A\n#[derive(Clone, std::hash::Hash)]\npub struct A;\n#[derive(Debug)]\nstruct B;\nimpl A {\n    pub fn f(&self) {}\n    fn g() {}\n}\nimpl Drop for A {\n    fn drop(&mut self) {}\n}\n",
+                "A+Clone A+Hash A:f",
+            ),
+            ("a.go", "package a\n\ntype T struct{}\n\nfunc (t *T) F() {}\n\nfunc (t T) g() {}\n", "T:F"),
+            ("a.ts", "export class A {\n  f() {}\n  #g() {}\n  private h() {}\n}\nclass B { f() {} }\n", "A:f"),
+        ] {
+            let tell = |one: &Promise| match &one.kind {
+                PromiseKind::Method(name) => format!("{}:{name}", one.owner),
+                PromiseKind::Parameter(name) => format!("{}:{name}=", one.owner),
+                PromiseKind::Derived(name) => format!("{}+{name}", one.owner),
+            };
+            let mut seen: Vec<String> = promises(Language::of_path(path), source).iter().map(tell).collect();
+            let mut told: Vec<&str> = told.split(' ').filter(|one| !one.is_empty()).collect();
+            seen.sort();
+            told.sort_unstable();
+            assert_eq!(seen, told, "{path} {source}");
+        }
+    }
 
     #[test]
     fn the_outermost_level_is_read() {

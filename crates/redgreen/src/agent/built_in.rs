@@ -3,19 +3,22 @@
 
 mod ledger;
 mod minutes;
+mod questions;
 mod talk;
 mod tools;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use redgreen_core::model::ability::{Ability, Asking};
 use redgreen_core::model::price::Prices;
 use redgreen_core::model::provider::Wish;
 use redgreen_core::model::retry::Patience;
 use redgreen_core::model::{Delta, Request, Usage};
 use redgreen_core::phase::Role;
+use redgreen_core::prompt;
 
 use crate::agent::model::{self, Client, Limits};
 use crate::agent::network::NetworkRules;
@@ -23,6 +26,7 @@ use crate::agent::place::Place;
 use crate::agent::visible::{Places, Visible};
 use crate::agent::{Orders, Taken};
 use crate::config::{self, Environment, File};
+use crate::process::Stop;
 use talk::{Ask, Talk};
 use tools::Workbench;
 
@@ -32,12 +36,16 @@ const MAX_TOKENS: u32 = 16_000;
 const REQUESTS_MAX: u32 = 60;
 /// What every current model has room for, less an answer.
 const WINDOW: u64 = 150_000;
+/// What a small model is taken to have room for, where its server does not say: Ollama's usual one.
+const SMALL_WINDOW: u64 = 4_096;
 
 /// A model, the way to it, and how it is put to work.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
     client: Client,
     settings: Arc<Settings>,
+    /// The same for what the model can do, once that is known.
+    fitted: Arc<OnceLock<Settings>>,
 }
 
 /// How the built-in agent works, whatever the model.
@@ -57,8 +65,12 @@ pub struct Settings {
     pub requests_max: u32,
     /// Tokens of a conversation, before it is begun anew.
     pub window: u64,
-    /// Whether the model can call them; one that cannot answers with whole files.
-    pub tools: bool,
+    /// Whether somebody set it; else what the server says counts.
+    is_window_set: bool,
+    pub asking: Asking,
+    is_asking_set: bool,
+    /// The server keeps answers to a schema.
+    pub schemas: bool,
     prices: Arc<Prices>,
 }
 
@@ -89,7 +101,7 @@ impl BuiltIn {
         if !client.has_listed_prices() {
             settings.prices = Arc::new(file.model.prices()?);
         }
-        Ok(Self { client, settings: Arc::new(settings) })
+        Ok(Self { client, settings: Arc::new(settings), fitted: Arc::default() })
     }
 
     /// The model and who serves it: what is sent, is sent there.
@@ -110,18 +122,51 @@ impl BuiltIn {
     pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
         let deadline = Instant::now() + time(orders);
         let stop = orders.stop;
+        let settings = self.fitted(deadline, stop)?;
         let mut ask = |request: &Request, live: &mut dyn FnMut(&Delta)| self.client.ask(request, deadline, stop, live);
-        converse(&self.client.provider().model, &self.settings, orders, &mut ask)
+        converse(&self.client.provider().model, settings, orders, &mut ask)
+    }
+
+    /// How this model is asked. A model that the settings say everything about is not tried.
+    fn fitted(&self, deadline: Instant, stop: &Stop) -> Result<&Settings> {
+        if let Some(settings) = self.fitted.get() {
+            return Ok(settings);
+        }
+        let settings = &*self.settings;
+        let fitted = match settings.asking {
+            Asking::Tools | Asking::Files if settings.is_asking_set => settings.clone(),
+            Asking::Tools | Asking::Files | Asking::Questions => {
+                let tools = prompt::tools(Role::Implementing);
+                let ability = self.client.ability(settings.environment.state.as_deref(), tools, deadline, stop)?;
+                settings.clone().fitting(&ability)
+            }
+        };
+        Ok(self.fitted.get_or_init(|| fitted))
     }
 }
 
 impl Settings {
+    /// What the user set stays; the rest is as the model needs it.
+    fn fitting(self, ability: &Ability) -> Self {
+        let asking = if self.is_asking_set { self.asking } else { ability.asking() };
+        let window = match ability.window.filter(|_| !self.is_window_set) {
+            None if self.is_window_set || asking != Asking::Questions => self.window,
+            None => SMALL_WINDOW,
+            // A conversation has to leave room for an answer; questions see to that themselves.
+            Some(window) if asking == Asking::Questions => window,
+            Some(window) => (window / 4 * 3).min(self.window),
+        };
+        Self { asking, window, schemas: ability.schemas.unwrap_or(false), ..self }
+    }
+
     pub fn new(file: &File, environment: &Environment, visible: Visible) -> Result<Self> {
         let policy = file.policy(environment)?;
         let bash_time = match file.timeout.bash {
             Some(seconds) => Duration::from_millis(config::milliseconds(seconds, "timeout.bash")?),
             None => BASH_TIME,
         };
+        let by_tools = |tools: bool| if tools { Asking::Tools } else { Asking::Files };
+        let asking = file.model.asking.or(file.model.tools.map(by_tools));
         Ok(Self {
             test: file.test.clone(),
             environment: environment.clone(),
@@ -133,7 +178,10 @@ impl Settings {
             max_tokens: file.model.max_tokens.unwrap_or(MAX_TOKENS),
             requests_max: file.model.max_turns.unwrap_or(REQUESTS_MAX),
             window: file.model.window.unwrap_or(WINDOW),
-            tools: file.model.tools.unwrap_or(true),
+            is_window_set: file.model.window.is_some(),
+            asking: asking.unwrap_or(Asking::Tools),
+            is_asking_set: asking.is_some(),
+            schemas: false,
             prices: Arc::new(Prices::listed().under(file.model.prices()?)),
         })
     }

@@ -78,6 +78,14 @@ impl External {
         self.agent_sandbox.servers(&self.row)
     }
 
+    /// Whether it says at the end of every turn what it cost in dollars. Over ACP, some agents do and others do not.
+    pub(super) fn tells_price(&self) -> bool {
+        match self.row.speaks {
+            Speaks::Prints(dialect) => dialect.tells_price(),
+            Speaks::Acp => false,
+        }
+    }
+
     pub(super) fn version(&self) -> Option<String> {
         self.version.get().cloned()
     }

@@ -86,7 +86,6 @@ impl Human {
     }
 
     fn words(&self, assignment: &Assignment, worktree: &Path) -> String {
-        let trouble = assignment.trouble.as_ref().map(|trouble| format!("\n{}\n", trouble.message.trim()));
         let end = match (self, assignment.role) {
             (Self::OnEnter { .. }, Role::Refactor) => {
                 "Press Enter when you are done; with nothing changed, the code stays."
@@ -99,15 +98,13 @@ impl Human {
             Self::OnEnter { editor: None } | Self::OnSave => String::new(),
         };
         let task = orders::task(assignment);
+        // One sentence a line: a longer line is cut off on the screen.
+        let withheld = orders::withheld(assignment).map(|words| format!("\n{}", words.replace(". ", ".\n")));
+        let withheld = withheld.unwrap_or_default();
         let said = steer::shown(&assignment.messages).map(|messages| format!("\nYou said:\n{messages}"));
-        let withheld = orders::withheld(assignment).map(|words| format!("\n{words}"));
-        let task = task + &withheld.unwrap_or_default() + &said.unwrap_or_default();
-        format!(
-            "\n{}: {task}{}\n  in   {}\n{end}{edit}\n",
-            assignment.phase,
-            trouble.unwrap_or_default(),
-            worktree.display()
-        )
+        let said = said.unwrap_or_default();
+        // What was refused is on the screen already: the verdict says it, or the line about the run that goes on.
+        format!("\n{}: {task}{withheld}{said}\n  in   {}\n{end}{edit}\n", assignment.phase, worktree.display())
     }
 
     /// The next test is the first open box; where a keyboard is there, its files are asked for.

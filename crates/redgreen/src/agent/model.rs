@@ -1,6 +1,7 @@
 //! Asking a model: a request goes out, the answer is heard piece by piece and put together. Waiting ends with the
 //! answer, with a fault, at the deadline, or when the user wants to stop, whichever is first.
 
+mod ability;
 mod cassette;
 mod http;
 pub mod local;
@@ -12,8 +13,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use redgreen_core::model::ability::Ability;
 use redgreen_core::model::fault::{broken_off, status_fault};
-use redgreen_core::model::provider::{self, Provider, Wish, provider_of};
+use redgreen_core::model::provider::{self, NoProvider, Provider, Wish, provider_of};
 use redgreen_core::model::retry::Patience;
 use redgreen_core::model::sse::{EVENT_BYTES_MAX, Parser};
 use redgreen_core::model::wire::{Decoder, encode};
@@ -81,10 +83,17 @@ enum Piece {
 /// Where a model is served and with which key; the first thing that is missing is the error.
 pub fn provider(model: &str, wish: &Wish, models: &Models) -> Result<Provider> {
     provider_of(model, wish, |variable| models.base(variable)).map_err(|error| {
-        Failure::usage(error.to_string())
-            .evidence(format!("providers: {}", provider::names()))
-            .next("redgreen run --model <provider>/<model> …, such as ollama/qwen3-coder")
-            .into()
+        let failure = Failure::usage(error.to_string());
+        let failure = match error {
+            NoProvider::LoginInBase { .. } => failure.next("leave name and password out of the address of the server"),
+            NoProvider::Unplaced { .. }
+            | NoProvider::Unknown { .. }
+            | NoProvider::NoModel
+            | NoProvider::BadBase { .. } => failure
+                .evidence(format!("providers: {}", provider::names()))
+                .next("redgreen run --model <provider>/<model> …, such as ollama/qwen3-coder"),
+        };
+        failure.into()
     })
 }
 
@@ -125,6 +134,30 @@ impl Client {
         matches!(self.0.source, Source::Cassette(_))
     }
 
+    /// What the cassette says of the model that it was recorded with.
+    fn recorded_ability(&self) -> Result<Option<Ability>> {
+        match &self.0.source {
+            Source::Network(_) => Ok(None),
+            Source::Cassette(tape) => {
+                let tape = tape.lock().map_err(|_| anyhow::anyhow!("a cassette was left in the middle"))?;
+                Ok(tape.ability())
+            }
+        }
+    }
+
+    /// Notes in the cassette how the model is asked, so that a replay asks in the same way.
+    fn record_ability(&self, ability: &Ability) -> Result<()> {
+        self.0.recorder.as_ref().map_or(Ok(()), |recorder| recorder.begin(ability))
+    }
+
+    /// A document of the server; `None` where it has none.
+    fn look_up(&self, url: &str, body: Option<&Value>, time: Duration) -> Option<String> {
+        let inner = &self.0;
+        let Source::Network(line) = &inner.source else { return None };
+        let key = inner.key.as_ref().map(|key| inner.provider.dialect.wire.key_header(key.reveal()));
+        line.document(url, body, key, time)
+    }
+
     /// Whether the list of prices holds here: a server of one's own may call its models as it likes.
     pub fn has_listed_prices(&self) -> bool {
         let Provider { keys, needs_key, .. } = &self.0.provider;
@@ -142,6 +175,22 @@ impl Client {
         stop: &Stop,
         live: &mut dyn FnMut(&Delta),
     ) -> Result<Result<Reply, Fault>> {
+        self.ask_recording(request, deadline, stop, live, self.0.recorder.as_ref())
+    }
+
+    /// Asks without a trace in the cassette.
+    fn ask_unrecorded(&self, request: &Request, deadline: Instant, stop: &Stop) -> Result<Result<Reply, Fault>> {
+        self.ask_recording(request, deadline, stop, &mut |_| {}, None)
+    }
+
+    fn ask_recording(
+        &self,
+        request: &Request,
+        deadline: Instant,
+        stop: &Stop,
+        live: &mut dyn FnMut(&Delta),
+        recorder: Option<&Recorder>,
+    ) -> Result<Result<Reply, Fault>> {
         let inner = &self.0;
         let mut body = encode(request, &inner.provider.dialect);
         if let Some(model) = body.get_mut("model") {
@@ -151,7 +200,7 @@ impl Client {
         let mut tries = 0;
         loop {
             tries += 1;
-            let fault = match inner.once(&body, deadline, stop, live)? {
+            let fault = match inner.once(&body, deadline, stop, live, recorder)? {
                 Ok(reply) => return Ok(Ok(reply)),
                 Err(fault) => inner.without_key(fault),
             };
@@ -178,6 +227,7 @@ impl Inner {
         deadline: Instant,
         stop: &Stop,
         live: &mut dyn FnMut(&Delta),
+        recorder: Option<&Recorder>,
     ) -> Result<Result<Reply, Fault>> {
         if stop.requested() {
             return Err(Interrupted.into());
@@ -195,7 +245,7 @@ impl Inner {
             }
         };
         let answer = answer.unwrap_or_else(|| Err(Fault::new(FaultKind::Network, "the connection ended")));
-        if let Some(recorder) = &self.recorder {
+        if let Some(recorder) = recorder {
             let heard = hearing.heard;
             recorder.add(self.provider.dialect.wire, body, &heard, answer.as_ref().err(), self.key.as_ref())?;
         }

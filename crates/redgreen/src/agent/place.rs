@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -98,11 +99,12 @@ impl Place {
         }
         let told = |error: std::io::Error| format!("{path}: {error}");
         self.make_folder(full.parent().unwrap_or(&self.root)).map_err(told)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NONBLOCK;
-        let mut file = self.open(&full, flags).map_err(told)?;
+        let mut file = self.open(&full, OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK).map_err(told)?;
         if !file.metadata().map_err(told)?.is_file() {
             return Err(format!("{path} is not a file"));
         }
+        // Only what is open for sure is emptied.
+        file.set_len(0).map_err(told)?;
         file.write_all(content.as_bytes()).map_err(told)
     }
 
@@ -115,10 +117,20 @@ impl Place {
         let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
         let root = open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         match openat2(&root, inside, flags, mode, ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS) {
-            Ok(file) => Ok(File::from(file)),
+            Ok(file) => self.still_allowed(File::from(file)),
             // Some containers do not know the call. The look has to do.
             Err(Errno::NOSYS) => Ok(File::from(open(full, flags | OFlags::NOFOLLOW, mode)?)),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A link within the worktree may have been turned to a file that is none of a model's business since we looked.
+    fn still_allowed(&self, file: File) -> std::io::Result<File> {
+        let real = std::fs::read_link(Path::new("/proc/self/fd").join(file.as_raw_fd().to_string()));
+        let inside = real.ok().and_then(|real| real.strip_prefix(&self.root).map(Path::to_owned).ok());
+        match inside.as_deref().and_then(off_limits) {
+            Some(why) => Err(std::io::Error::new(ErrorKind::PermissionDenied, why)),
+            None => Ok(file),
         }
     }
 
@@ -268,6 +280,9 @@ mod tests {
             assert!(place.write(path, "").is_err_and(|told| told.contains(why)), "{path}");
         }
         // Also when nobody looked before.
+        std::fs::write(root.join(".git"), "gitdir: elsewhere").unwrap();
+        symlink(".git", root.join("alias")).unwrap();
+        assert!(place.open(&root.join("alias"), OFlags::WRONLY).is_err());
         assert!(place.open(&root.join("out/e"), OFlags::WRONLY | OFlags::CREATE).is_err());
         assert!(!folder.path().join("e").exists());
     }

@@ -11,12 +11,13 @@ use redgreen_core::text::shell_word;
 use super::Desk;
 use crate::failure::{Code, Failure};
 use crate::ops::bench::goals::{Landed, Unit, losses, mebibytes};
-use crate::ops::bench::{self, Bench, Length, Part};
+use crate::ops::bench::{self, Bench, Length, Part, models};
 
 /// Measure the time and memory that redgreen itself needs on this machine
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Works in a temporary folder. Needs git and cargo; no key, no network.\n\n\
-                        Examples:\n  redgreen bench\n  redgreen bench suites\n  redgreen bench --quick --json\n  redgreen bench --compare docs/figures.json")]
+                        Examples:\n  redgreen bench\n  redgreen bench suites\n  redgreen bench --quick --json\n  redgreen bench --compare docs/figures.json\n  \
+                        redgreen bench models --server http://127.0.0.1:11434/v1 --model qwen2.5-coder:7b")]
 pub(super) struct Args {
     /// What to measure [default: everything]
     #[arg(value_name = "PART")]
@@ -24,6 +25,18 @@ pub(super) struct Args {
     /// Use fewer rounds and smaller repositories
     #[arg(long)]
     quick: bool,
+    /// For `models`: the address of a model server, such as http://127.0.0.1:11434/v1
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// For `models`: the model; without it, the first that the server lists
+    #[arg(long, value_name = "NAME", requires = "server")]
+    model: Option<String>,
+    /// For `models`: only this kata; can be repeated
+    #[arg(long, value_name = "NAME", requires = "server")]
+    kata: Vec<String>,
+    /// For `models`: keep the exchanges with the model in this folder, one cassette for each kata
+    #[arg(long, value_name = "FOLDER", requires = "server")]
+    record: Option<PathBuf>,
     /// Compare with the output of an earlier `bench --json`; exit with 1 if a figure got worse
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
@@ -47,30 +60,37 @@ enum Choice {
     AtOnce,
     /// The check before an edit of a coding agent, in a repository of 50,000 files
     Hook,
+    /// Small tasks with a model of your own, from the request to a finished run; needs --server
+    Models,
 }
 
-impl From<Choice> for Part {
-    fn from(choice: Choice) -> Self {
-        match choice {
-            Choice::Run => Self::Run,
-            Choice::Agents => Self::Agents,
-            Choice::Reports => Self::Reports,
-            Choice::Suites => Self::Suites,
-            Choice::Verdicts => Self::Verdicts,
-            Choice::Turns => Self::Turns,
-            Choice::AtOnce => Self::AtOnce,
-            Choice::Hook => Self::Hook,
+impl Choice {
+    /// `None` for what measures a model, and not us.
+    fn part(self) -> Option<Part> {
+        match self {
+            Choice::Run => Some(Part::Run),
+            Choice::Agents => Some(Part::Agents),
+            Choice::Reports => Some(Part::Reports),
+            Choice::Suites => Some(Part::Suites),
+            Choice::Verdicts => Some(Part::Verdicts),
+            Choice::Turns => Some(Part::Turns),
+            Choice::AtOnce => Some(Part::AtOnce),
+            Choice::Hook => Some(Part::Hook),
+            Choice::Models => None,
         }
     }
 }
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        if self.server.is_some() || self.parts.iter().any(|part| part.part().is_none()) {
+            return self.models(desk);
+        }
         let length = if self.quick { Length::Quick } else { Length::Full };
         let mut tell = |what: &str| desk.printer.talk(&format!("measuring {what}\n"));
         let all = Choice::value_variants();
         let chosen = if self.parts.is_empty() { all } else { &self.parts };
-        let parts: Vec<Part> = chosen.iter().copied().map(Part::from).collect();
+        let parts: Vec<Part> = chosen.iter().filter_map(|choice| choice.part()).collect();
         let landed = self.compare.as_deref().map(landed).transpose()?;
         let mut bench = bench::bench(length, &parts, &desk.environment, &desk.stop, &mut tell)?;
         bench.losses = landed.as_ref().map(|landed| losses(landed, &bench.goals)).unwrap_or_default();
@@ -78,6 +98,51 @@ impl Args {
         desk.printer.answer(&text, &bench);
         Ok(if bench.losses.is_empty() { Code::Done } else { Code::No })
     }
+}
+
+impl Args {
+    fn models(self, desk: &Desk) -> Result<Code> {
+        let usual = "redgreen bench models --server http://127.0.0.1:11434/v1";
+        let [Choice::Models] = self.parts.as_slice() else {
+            return Err(Failure::usage("--server is for `bench models`, which is measured by itself")
+                .next(usual)
+                .into());
+        };
+        let Some(server) = self.server else {
+            return Err(Failure::usage("`bench models` needs the address of a model server").next(usual).into());
+        };
+        let wish = models::Wish { server, model: self.model, katas: self.kata, record: self.record };
+        let mut tell = |what: &str| desk.printer.talk(&format!("{what}\n"));
+        let played = models::play(&wish, &desk.environment, &desk.stop, &mut tell)?;
+        desk.printer.answer(&models_table(&played), &played);
+        Ok(Code::Done)
+    }
+}
+
+fn models_table(played: &models::Models) -> String {
+    let mut text = format!("{}\n\n", played.model);
+    let width = played.katas.iter().map(|kata| kata.name.len()).max().unwrap_or_default().max("kata".len());
+    writeln!(text, "{:<width$}  finished  right  cycles  turns  requests  tokens  seconds", "kata").ok();
+    let word = |yes: bool| if yes { "yes" } else { "no" };
+    for kata in &played.katas {
+        let models::Played { name, finished, right, cycles, turns, requests, tokens, seconds, .. } = kata;
+        let right = right.map_or("-", word);
+        writeln!(
+            text,
+            "{name:<width$}  {:<8}  {right:<5}  {cycles:>6}  {turns:>5}  {requests:>8}  {tokens:>6}  {seconds:>7.0}",
+            word(*finished)
+        )
+        .ok();
+    }
+    let finished = played.katas.iter().filter(|kata| kata.finished).count();
+    let right = played.katas.iter().filter(|kata| kata.right == Some(true)).count();
+    writeln!(
+        text,
+        "\n{finished} of {} finished, {right} right by checks that the model did not see",
+        played.katas.len()
+    )
+    .ok();
+    text
 }
 
 /// The figures of before, read first: a bench takes minutes.

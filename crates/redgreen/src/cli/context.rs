@@ -53,10 +53,10 @@ fn words(context: &Context) -> String {
         "{:>9} bytes {:>8} tokens  in all; at most {} tokens are sent\n",
         context.bytes, context.tokens, context.tokens_max
     ));
-    let next = if context.is_fine() {
-        "redgreen run --context <paths> \"<what to build>\""
-    } else {
-        "redgreen context <paths>, without those that are not sent"
+    let next = match &context.first {
+        _ if !context.is_fine() => "redgreen context <paths>, without those that are not sent",
+        Some(first) => first,
+        None => "redgreen run --context <paths> \"<what to build>\"",
     };
     text.push_str(&view::block(&[("to", &context.to), ("policy", view::POLICY)], next));
     text

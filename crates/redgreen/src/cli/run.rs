@@ -8,6 +8,7 @@ use redgreen_core::text::shell_word;
 
 use super::Desk;
 use super::prompt::end;
+use crate::agent::Team;
 use crate::agent::choice::{self, Choice};
 use crate::config::NetworkAccess;
 use crate::engine::Project;
@@ -177,17 +178,9 @@ impl Args {
         };
         let ready = Ready::check(&project, &request, &mut desk.watch())?;
         say_what_is_left_alone(desk, &project)?;
-        if project.store.latest().is_none() {
-            let to = ops::context::reader(ready.team());
-            desk.printer.talk(&view::notice_line(&format!("{}; here: {to}", view::POLICY)));
-        }
-        let allowed = &project.file.agent.allow_read;
-        if project.store.latest().is_none() || !allowed.is_empty() {
-            desk.printer.talk(&view::notice_line(&view::readable(allowed)));
-        }
-        let agent = &project.file.agent;
-        if project.store.latest().is_none() || agent.network == NetworkAccess::Open || !agent.allow_hosts.is_empty() {
-            desk.printer.talk(&view::notice_line(&view::reachable(agent.network, &agent.allow_hosts)));
+        // To whom nothing is sent, and whom no fence holds, there is nothing to tell.
+        if !ready.team().is_human() {
+            say_what_agents_see(desk, &project, ready.team());
         }
         let stopped = ready.work(&mut desk.watch())?;
         end(desk, &project, &stopped, self.no_input)
@@ -225,6 +218,22 @@ fn nothing_to_build(folder: &Path, context: &[PathBuf]) -> Failure {
         Some(_) => failure
             .evidence("--context only says what agents are shown")
             .next(format!("redgreen run \"<what to build>\" --context {}", words(context))),
+    }
+}
+
+/// To whom what is sent, and what the fence leaves open: before the first run, and where the settings open more.
+fn say_what_agents_see(desk: &Desk, project: &Project, team: &Team) {
+    let is_first = project.store.latest().is_none();
+    let agent = &project.file.agent;
+    if is_first {
+        let to = ops::context::reader(team);
+        desk.printer.talk(&view::notice_line(&format!("{}; here: {to}", view::POLICY)));
+    }
+    if is_first || !agent.allow_read.is_empty() {
+        desk.printer.talk(&view::notice_line(&view::readable(&agent.allow_read)));
+    }
+    if is_first || agent.network == NetworkAccess::Open || !agent.allow_hosts.is_empty() {
+        desk.printer.talk(&view::notice_line(&view::reachable(agent.network, &agent.allow_hosts)));
     }
 }
 

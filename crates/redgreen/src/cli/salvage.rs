@@ -129,7 +129,8 @@ fn shown(changes: &Changes) -> String {
         ("base", &changes.base),
         ("files", &files),
     ];
-    format!("{}{}", view::title(&item.name, ""), view::block(&rows, &next))
+    let request = changes.request.as_deref().unwrap_or("of a run that is not known here");
+    format!("{}{}", view::title(&item.name, request), view::block(&rows, &next))
 }
 
 /// Why something was set aside, for a person.

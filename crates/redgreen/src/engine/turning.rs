@@ -87,6 +87,8 @@ impl Engine<'_> {
         };
         let agent = team.member(assignment.role);
         let human = matches!(agent, Agent::Human(_));
+        let withhold = assignment.withhold && !team.is_one_person();
+        let assignment = &Assignment { withhold, ..assignment.clone() };
         let mut handed_over = None;
         // What a person has begun to plan is as they left it until their turn is over.
         if assignment.phase == Phase::Plan && !(human && self.is_turn_of_human(&worktree, assignment)) {

@@ -8,6 +8,7 @@ mod edits;
 pub mod goals;
 mod guards;
 mod katas;
+pub mod models;
 mod parsing;
 mod peers;
 mod phases;

@@ -10,6 +10,7 @@ use super::team;
 use crate::agent::Team;
 use crate::agent::choice::Choice;
 use crate::engine::Project;
+use crate::failure::Failure;
 use crate::guard;
 
 #[derive(Debug, Serialize)]
@@ -23,6 +24,9 @@ pub struct Context {
     pub tokens: u64,
     pub tokens_max: u64,
     pub to: String,
+    /// What to do before anybody can get it.
+    #[serde(skip)]
+    pub first: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,6 +62,7 @@ pub fn context(project: &Project, agents: &Choice, here: &Path, paths: &[PathBuf
         tokens: sent.tokens,
         hints: sent.hints.clone(),
     });
+    let (to, first) = recipient(project, agents)?;
     Ok(Context {
         version: 1,
         refused: refused.collect(),
@@ -65,13 +70,20 @@ pub fn context(project: &Project, agents: &Choice, here: &Path, paths: &[PathBuf
         tokens: gathered.tokens(),
         tokens_max: project.file.model.window.unwrap_or(TOKENS_PER_REQUEST).min(TOKENS_MAX),
         files: files.collect(),
-        to: recipient(project, agents),
+        to,
+        first,
     })
 }
 
-/// Who would get it, in words.
-fn recipient(project: &Project, agents: &Choice) -> String {
-    team(project, agents, None).map_or_else(|_| "nobody yet: no agent is named".to_owned(), |(team, ..)| reader(&team))
+/// Who would get it, in words; and where a run could not start with the agents as they are, what to do about it.
+fn recipient(project: &Project, agents: &Choice) -> Result<(String, Option<String>)> {
+    match team(project, agents, None) {
+        Ok((team, ..)) => Ok((reader(&team), None)),
+        Err(error) => {
+            let failure = error.downcast::<Failure>()?;
+            Ok((format!("nobody yet: {}", failure.what), failure.next))
+        }
+    }
 }
 
 /// Who reads what these agents are sent, in words.

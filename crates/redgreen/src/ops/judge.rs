@@ -130,6 +130,21 @@ fn head_of(git: &Git, head: &str) -> Result<Head> {
     }
 }
 
+/// REFACTOR accepts a commit that changes nothing. Of what is not committed yet, no change means that something was
+/// forgotten.
+fn nothing_to_judge(head: &str) -> Result<()> {
+    match head {
+        INDEX => Err(Failure::usage("nothing is staged, so there is no step to judge")
+            .evidence("the index has the files of HEAD")
+            .next(format!("git add <files>, or judge all files: redgreen judge refactor --head {WORKTREE}"))
+            .into()),
+        WORKTREE => Err(Failure::usage("no file differs from HEAD, so there is no step to judge")
+            .next("change something first, or judge the last commit: redgreen judge refactor")
+            .into()),
+        _ => Ok(()),
+    }
+}
+
 fn changes(count: usize) -> String {
     if count == 1 { "1 change in your checkout is".to_owned() } else { format!("{count} changes in your checkout are") }
 }
@@ -153,6 +168,9 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let Head { head, tree: head_tree, before, note } = head_of(git, &question.head)?;
     let base = commit(git, question.base.as_deref().unwrap_or(&before))?;
     let base_tree = git.tree_of(&base)?;
+    if base_tree == head_tree && question.base.is_none() && question.phase == JudgedPhase::Refactor {
+        nothing_to_judge(&question.head)?;
+    }
     let earlier = match git.resolve(&format!("{base}~1^{{commit}}"))? {
         Some(earlier) => Some(git.tree_of(&earlier)?),
         None => None,

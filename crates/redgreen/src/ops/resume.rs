@@ -12,7 +12,7 @@ use redgreen_core::names::{Label, Oid};
 use redgreen_core::note::Note;
 use redgreen_core::text::{in_quotes, shell_word};
 
-use super::run::{Limits, keep_agents, keep_examples, of_brief, went_wrong, withheld};
+use super::run::{Limits, check_price, keep_agents, keep_examples, of_brief, went_wrong, withheld};
 use super::{Stopped, kill_at, notes, notify, pick, plan, report, state_of, team};
 use crate::agent::choice::Choice;
 use crate::engine::{Engine, Observer, Project, Sight};
@@ -66,6 +66,7 @@ fn reopen(project: &Project, request: &Request, folder: RunFolder, observe: Obse
     }
     let (team, choice, remark) = team(project, &request.agents, Some(&folder))?;
     remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+    check_price(&request.limits.over(state.run.policy.clone())?, &team, observe)?;
     let withheld = withheld(project, request.examples.as_deref(), &state.progress.head.commit)?;
     let (journal, state) = Journal::open(&folder, kill_at)?;
     let state = state.context("the run's journal is empty")?;
@@ -139,6 +140,7 @@ fn adopt(project: &Project, request: &Request, found: Elsewhere, observe: Observ
     let policy = request.limits.over(policy)?;
     let (team, choice, remark) = team(project, &request.agents, None)?;
     remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+    check_price(&policy, &team, observe)?;
     let withheld = withheld(project, request.examples.as_deref(), &tip)?;
     git.identity()?;
     for (what, commit) in [("it started from", &handoff.run.base), ("it stopped at", &tip)] {

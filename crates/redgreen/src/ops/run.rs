@@ -14,7 +14,7 @@ use redgreen_core::handoff::{Handoff, RunFacts, TestResult};
 use redgreen_core::mock;
 use redgreen_core::names::{Branch, Label, Oid, RUN_BRANCH_PREFIX, RunBranch};
 use redgreen_core::phase::Phase;
-use redgreen_core::policy::Policy;
+use redgreen_core::policy::{Policy, dollars};
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::summary;
 
@@ -115,9 +115,7 @@ impl<'a> Ready<'a> {
             None => team(project, &for_method(project, &brief, &request.agents)?, None)?,
         };
         remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
-        if let Some(model) = policy.budget.microdollars.and_then(|_| team.unpriced()) {
-            return Err(unknown_price(model).into());
-        }
+        check_price(&policy, &team, observe).map_err(nothing_made)?;
         let (base, target) = starting_point(project, request)?;
         let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
         project.git.check_version()?;
@@ -315,12 +313,29 @@ fn other_framework(project: &Project, suite: &Suite) -> Option<String> {
     (!found).then(|| format!("the settings ask for tests for {wanted}; the tests here are run by {}", suite.describe()))
 }
 
-/// A limit that cannot be kept to is no limit.
-fn unknown_price(model: &str) -> Failure {
-    Failure::environment(format!("--budget-usd needs a price, and that of the model {model:?} is not known"))
+/// Whether a budget in dollars can be kept. A model without a known price is refused: a limit that cannot be kept is no
+/// limit. Other agents tell their price themselves, or do not, which nobody knows before their turn.
+pub(super) fn check_price(policy: &Policy, team: &Team, observe: Observer<'_>) -> Result<()> {
+    let Some(limit) = policy.budget.microdollars else { return Ok(()) };
+    if let Some(model) = team.unpriced() {
+        return Err(Failure::environment(format!(
+            "--budget-usd needs a price, and that of the model {model:?} is not known"
+        ))
         .evidence(format!("yours goes into redgreen.toml: [model.prices.{model:?}] with input and output"))
-        .evidence(NOTHING_MADE)
         .next("redgreen run --budget-tokens N …, to limit tokens instead of dollars")
+        .into());
+    }
+    let untold = team.untold_prices();
+    if !untold.is_empty() {
+        let remark = format!(
+            "{} may not tell what a turn costs: the budget of {} limits only the costs that are known; --budget-tokens N or \
+             --deadline SECONDS limits all turns",
+            untold.join(" and "),
+            dollars(limit)
+        );
+        observe(Sight::Remark(&remark));
+    }
+    Ok(())
 }
 
 /// Why no run can start from what the tests show.

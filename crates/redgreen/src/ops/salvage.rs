@@ -41,6 +41,9 @@ pub fn list(project: &Project) -> Result<Salvages> {
 pub struct Changes {
     pub version: u32,
     pub salvage: Item,
+    /// What its run was asked for, where that is known here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// The commit it is compared with.
     pub base: String,
     pub files: Vec<Lines>,
@@ -70,8 +73,11 @@ pub fn changes(project: &Project, name: &str, detail: Detail) -> Result<Changes>
     let item = find(project, name)?;
     let git = &project.git;
     let run = item.name.split('/').next().unwrap_or_default();
-    let started = RunId::parse(run).ok().and_then(|run| journal::read(&project.store.named(&run)).ok());
-    let started = started.and_then(|(state, _)| Some(state?.run.base.commit));
+    let known = RunId::parse(run).ok().and_then(|run| journal::read(&project.store.named(&run)).ok());
+    let (started, request) = match known.and_then(|(state, _)| Some(state?.run)) {
+        Some(run) => (Some(run.base.commit), Some(run.brief.request)),
+        None => (None, None),
+    };
     let base = match started.map(|commit| git.resolve(&format!("{commit}^{{commit}}"))).transpose()?.flatten() {
         Some(commit) => commit,
         None => git.resolve(&format!("{}^", item.commit))?.with_context(|| format!("{} has no parent", item.commit))?,
@@ -83,7 +89,8 @@ pub fn changes(project: &Project, name: &str, detail: Detail) -> Result<Changes>
         Detail::Diff => Some(git.diff_text(&base, &item.commit, DIFF_BYTES_MAX)?),
     };
     let diff_cut = diff.as_ref().is_some_and(|diff| diff.cut);
-    Ok(Changes { version: 1, salvage: item, base: base.to_string(), files, diff: diff.map(|diff| diff.text), diff_cut })
+    let (base, diff) = (base.to_string(), diff.map(|diff| diff.text));
+    Ok(Changes { version: 1, salvage: item, request, base, files, diff, diff_cut })
 }
 
 /// Makes a branch of it. The checkout is not touched.

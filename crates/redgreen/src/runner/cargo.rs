@@ -36,7 +36,8 @@ pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
         let build = build_all(run);
         (packages.join().unwrap_or_else(|panic| resume_unwind(panic)), build)
     });
-    let (packages, build) = (packages?, build?);
+    let packages = packages?;
+    let build = build?.compared_with(&packages);
     if *selection == Selection::List {
         let listed = list(run, &packages, &build)?;
         return Ok(Some(Ran { report: cargo::report(build, Vec::new()), listed, coverage: None }));

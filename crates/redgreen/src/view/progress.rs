@@ -1,9 +1,10 @@
 //! A run as it happens: one line for each thing worth knowing.
 
-use redgreen_core::agent::Turn;
+use redgreen_core::agent::{Cost, Failure, Turn};
 use redgreen_core::event::Event;
 use redgreen_core::phase::{Phase, Role};
-use redgreen_core::state::State;
+use redgreen_core::policy::dollars;
+use redgreen_core::state::{NextTry, State};
 use redgreen_core::verdict::{Decision, Verdict};
 
 use super::wrap::wrap;
@@ -46,7 +47,9 @@ fn told(event: &Event, state: &State) -> String {
             format!("{}{MARGIN}taken over after {} of cycle {}\n", started(state), handoff.phase, handoff.cycle_number)
         }
         Event::Resumed { .. } => {
-            head(&paint(STRONG, "redgreen"), &format!("run {} goes on in {}", state.run.id, state.phase()))
+            let words = format!("run {} goes on in {}", state.run.id, state.phase());
+            let last = state.last_trouble().map(|trouble| format!("\nafter the last try: {}", trouble.message.trim()));
+            head(&paint(STRONG, "redgreen"), &(words + &last.unwrap_or_default()))
         }
         Event::Prepared { salvage, notices, .. } => {
             let mut text: String = notices.iter().map(|notice| notice_line(notice)).collect();
@@ -63,9 +66,10 @@ fn told(event: &Event, state: &State) -> String {
             text
         }
         // The verdict on the plan says what became of its ticks; no other verdict does.
-        Event::Turned { role, turn, notices, list, .. } => {
+        Event::Turned { role, turn, notices, list, cost, .. } => {
             let list: &[String] = if *role == Role::TestList { &[] } else { list };
-            let notices: String = notices.iter().chain(list).map(|notice| notice_line(notice)).collect();
+            let price = untold_price(cost, state);
+            let notices: String = notices.iter().chain(list).chain(&price).map(|notice| notice_line(notice)).collect();
             notices + &turned(*role, turn, state)
         }
         Event::Judged { phase, verdict, withheld, joined, .. } => {
@@ -83,7 +87,8 @@ fn told(event: &Event, state: &State) -> String {
         }
         Event::Linted { findings, criteria, .. } => {
             let unmet = criteria.iter().map(|said| indent(BAD, "criterion", &format!("{said} [task.criteria]")));
-            findings.iter().map(|finding| indent(BAD, "lint", finding)).chain(unmet).collect()
+            let found = findings.iter().map(|finding| indent(BAD, "lint", finding));
+            found.chain(unmet).chain(again(state)).collect()
         }
         Event::Restored { salvage, .. } => match salvage {
             Some(name) => indent(PLAIN, "taken back", &format!("kept as {name}")),
@@ -149,7 +154,15 @@ fn turned(role: Role, turn: &Turn, state: &State) -> String {
         }
         Turn::Done { .. } => String::new(),
         Turn::Failed { failure, message } => {
-            row(state.progress.cycle, state.phase(), BAD, "failed", &format!("{message} {}", code(failure.as_str())))
+            let what = match failure {
+                Failure::RateLimit { .. } => "the agent has to wait: ",
+                Failure::Timeout => "the agent ran out of time: ",
+                Failure::Crash => "the agent's turn failed: ",
+                Failure::Unusable | Failure::Budget => "",
+            };
+            let sentence = format!("{what}{message} {}", code(failure.as_str()));
+            let told = row(state.progress.cycle, state.phase(), BAD, "failed", &sentence);
+            told + &again(state).unwrap_or_default()
         }
     }
 }
@@ -174,6 +187,9 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
     // What was refused or is to be decided is read in full; beside good news a few words will do.
     let most = if verdict.decision == Decision::Accepted { NOTES_MAX } else { verdict.notes.len() };
     text.extend(verdict.notes.iter().take(most).map(|note| indent(PLAIN, "", note)));
+    if verdict.decision == Decision::Refused {
+        text.extend(again(state));
+    }
     if verdict.notes.len() > most {
         text.push_str(&indent(
             QUIET,
@@ -182,6 +198,28 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
         ));
     }
     text
+}
+
+/// The next try, where there is one.
+fn again(state: &State) -> Option<String> {
+    let NextTry { number, of, pause_ms } = state.next_try()?;
+    let pause = if pause_ms == 0 { String::new() } else { format!(" in {}", seconds(pause_ms)) };
+    Some(indent(QUIET, "", &format!("{} is tried again{pause}: try {number} of {of}", state.phase())))
+}
+
+fn seconds(ms: u64) -> String {
+    if ms % 1000 == 0 { format!("{} s", ms / 1000) } else { format!("{}.{} s", ms / 1000, ms % 1000 / 100) }
+}
+
+/// Under a budget in dollars, a turn that cost nobody knows what.
+fn untold_price(cost: &Cost, state: &State) -> Option<String> {
+    let limit = state.run.policy.budget.microdollars.filter(|_| cost.microdollars.is_none())?;
+    let (known, turns) = (dollars(state.spent.microdollars), state.spent.turns_without_price());
+    let turns = super::count(usize::try_from(turns).unwrap_or(usize::MAX), "turn");
+    Some(format!(
+        "the cost of this turn is unknown; of {}, {known} and {turns} of unknown cost are spent",
+        dollars(limit)
+    ))
 }
 
 fn count(tests: u64) -> String {

@@ -8,6 +8,7 @@ mod ordinary;
 mod records;
 mod refs;
 mod settings;
+mod swapped;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -133,6 +134,8 @@ enum Entry {
 /// A test for each repository: its name, and how it is made. `with` adds verbs to those that every repository gets.
 macro_rules! hostile {
     ($($(#[$doc:meta])* $name:ident $(with $verbs:expr)? => $make:expr;)*) => {
+        pub(super) const REPOSITORIES: &[&str] = &[$(stringify!($name)),*];
+
         $(
             $(#[$doc])*
             #[test]
@@ -160,6 +163,14 @@ fn survives(make: impl Fn(&Clone), more: &[&str]) {
     }
 }
 
+#[test]
+fn there_are_as_many_hostile_repositories_as_were_promised() {
+    const PROMISED: usize = 40;
+    let all =
+        [files::REPOSITORIES, notes::REPOSITORIES, records::REPOSITORIES, refs::REPOSITORIES, settings::REPOSITORIES];
+    assert!(all.concat().len() >= PROMISED);
+}
+
 /// A verb that is misspelt here, or that is nowhere here, proves nothing.
 #[test]
 fn every_verb_is_among_those_that_are_run() {
@@ -173,6 +184,10 @@ fn every_verb_is_among_those_that_are_run() {
         [READING, WRITING, RUNNING, LOOKING, ELSEWHERE].concat().into_iter().map(first_word).collect();
     let missing: Vec<&String> = verbs.iter().filter(|verb| !run.contains(verb)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn is_of_a_variable(letter: char) -> bool {
+    letter.is_ascii_uppercase() || letter == '_'
 }
 
 fn first_word(line: &str) -> String {
@@ -351,10 +366,16 @@ impl Clone {
             command.args(["setpriv", "--reuid", user, "--clear-groups"]);
         }
         command.arg(env!("CARGO_BIN_EXE_redgreen"));
-        command.args(line.split(' ').map(|word| match word.strip_prefix('@') {
+        let place = |word: &str| match word.strip_prefix('@') {
             Some(name) => self.place(name).display().to_string(),
             None => word.to_owned(),
-        }));
+        };
+        // Variables come first, as in a shell.
+        let variable = |word: &&str| word.split_once('=').is_some_and(|(name, _)| name.chars().all(is_of_a_variable));
+        let words: Vec<&str> = line.split(' ').collect();
+        let (set, words) = words.split_at(words.iter().take_while(|word| variable(word)).count());
+        command.envs(set.iter().filter_map(|word| word.split_once('=')).map(|(name, value)| (name, place(value))));
+        command.args(words.iter().map(|word| place(word)));
         command.output().unwrap()
     }
 

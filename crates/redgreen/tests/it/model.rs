@@ -55,6 +55,7 @@ fn request() -> Request {
         }],
         messages: vec![Message::User(vec![Block::Text { text: "go".to_owned() }])],
         max_tokens: 1000,
+        ..Request::default()
     }
 }
 

@@ -44,6 +44,7 @@ mod run;
 mod scripts;
 mod session;
 mod several;
+mod small_models;
 mod stale;
 mod steer;
 mod surroundings;

@@ -28,11 +28,20 @@ pub(super) fn alike(one: &Value, other: &Value, by: By) -> bool {
 
 fn raised(one: &Value, other: &Value, by: By) -> bool {
     match by {
-        By::Public => first(one) == first(other),
+        // Whoever caught it by one of its bases still has to catch it.
+        By::Public => first(one) == first(other) && keeps(one, other, "raises"),
         By::Content | By::Watched => {
             one.get("raises") == other.get("raises") && one.get("message") == other.get("message")
         }
     }
+}
+
+/// Whether all public names of a list are in the other one as well.
+fn keeps(one: &Value, other: &Value, key: &str) -> bool {
+    let names = |value: &'_ Value| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let others = names(other);
+    let is_public = |name: &&Value| name.as_str().is_some_and(|name| !name.starts_with('_') || name.ends_with("__"));
+    names(one).iter().filter(is_public).all(|name| others.contains(name))
 }
 
 /// The exception's own name.
@@ -74,7 +83,14 @@ fn same(one: &Value, other: &Value, by: By) -> bool {
             [0, 1].iter().all(|at| one.get(at).zip(other.get(at)).is_some_and(|(one, other)| same(one, other, by)))
         });
     let exact = ["text", "size", "cycle"].iter().all(|key| one.get(key) == other.get(key));
-    exact && same_items && same_pairs && same_fields(one, other, by)
+    exact && same_items && same_pairs && same_fields(one, other, by) && (by != By::Public || serves(one, other))
+}
+
+/// Whether users can do with the second value what they could do with the first: take its keys in their order, hash and
+/// compare it, and rely on it not to change.
+fn serves(one: &Value, other: &Value) -> bool {
+    let is_frozen = |value: &Value| value.get("frozen").is_some();
+    one.get("order") == other.get("order") && keeps(one, other, "can") && (!is_frozen(one) || is_frozen(other))
 }
 
 fn same_fields(one: &Value, other: &Value, by: By) -> bool {
@@ -116,12 +132,45 @@ pub(super) fn contrast(was: &Value, is: &Value) -> (String, String) {
     if one != other {
         return (one.replacen("gives ", "gave ", 1).replacen("raises ", "raised ", 1), other);
     }
+    if !keeps(was, is, "raises") {
+        return (format!("raised {}", listed(was, "raises")), format!("raises {}", listed(is, "raises")));
+    }
+    if let Some(told) = was.get("gives").zip(is.get("gives")).and_then(|(was, is)| unserved(was, is)) {
+        return told;
+    }
     let left = |outcome: &Value| {
         let all = outcome.get("after").and_then(Value::as_array).cloned().unwrap_or_default();
         let told: Vec<String> = all.iter().map(value_shown).collect();
         format!("({})", cut(&told.join(", ")))
     };
     (format!("left its arguments as {}", left(was)), format!("leaves them as {}", left(is)))
+}
+
+/// How the second value serves its users less than the first one, somewhere inside.
+fn unserved(was: &Value, is: &Value) -> Option<(String, String)> {
+    if !serves(was, is) {
+        let told = |value: &Value, verb: &str| {
+            let kind = value.get("is").and_then(Value::as_str).unwrap_or_default();
+            let frozen = if value.get("frozen").is_some() { "frozen " } else { "" };
+            let order = value.get("order").map(|_| format!(", its keys in the order {}", listed(value, "order")));
+            let can = value.get("can").map(|_| format!(" with {}", listed(value, "can")));
+            cut(&format!("{verb} a {frozen}{kind}{}{}", order.unwrap_or_default(), can.unwrap_or_default()))
+        };
+        return Some((told(was, "gave"), told(is, "gives")));
+    }
+    let inside = |value: &Value| -> Vec<Value> {
+        let list = |key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        let pairs = list("pairs").into_iter().filter_map(|pair| pair.get(1).cloned());
+        let fields = value.get("fields").and_then(Value::as_object).cloned().unwrap_or_default();
+        list("items").into_iter().chain(pairs).chain(fields.into_iter().map(|(_, one)| one)).collect()
+    };
+    inside(was).iter().zip(inside(is)).find_map(|(was, is)| unserved(was, &is))
+}
+
+fn listed(value: &Value, key: &str) -> String {
+    let all = value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let names = all.iter().filter_map(Value::as_str).filter(|name| *name != "object" && *name != "BaseException");
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn value_shown(value: &Value) -> String {

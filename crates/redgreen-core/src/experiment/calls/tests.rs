@@ -101,6 +101,61 @@ fn a_refactoring_keeps_what_users_of_the_code_see() {
         &object(""),
         &["to_roman(4) gave Account(a=1) before and gives Account() now"],
     );
+    // Whoever caught a base, took the keys in their order, hashed a value or relied on it not to change.
+    check_refactor(
+        RAISES,
+        &RAISES.replace(r#""ValueError", "#, r#""ValueError", "Mine", "#).replace(r#", "Exception""#, ""),
+        &["to_roman(4) raised ValueError, Exception before and raises ValueError, Mine now"],
+    );
+    let keys = |order: &str| format!(r#"{{"gives": {{"is": "dict", "pairs": [], "order": [{order}]}}}}"#);
+    check_refactor(
+        &keys(r#""a", "b""#),
+        &keys(r#""b", "a""#),
+        &[
+            "to_roman(4) gave a dict, its keys in the order a, b before and gives a dict, its keys in the order b, a now",
+        ],
+    );
+    let able = |more: &str| format!(r#"{{"gives": {{"is": "Point", "fields": {{}}{more}}}}}"#);
+    check_refactor(
+        &able(r#", "can": ["__hash__", "__eq__"]"#),
+        &able(r#", "can": ["__eq__"]"#),
+        &["to_roman(4) gave a Point with __hash__, __eq__ before and gives a Point with __eq__ now"],
+    );
+    check_refactor(&able(r#", "can": ["__eq__"]"#), &able(r#", "can": ["__hash__", "__eq__"]"#), &[]);
+    check_refactor(
+        &able(r#", "frozen": true"#),
+        &able(""),
+        &["to_roman(4) gave a frozen Point before and gives a Point now"],
+    );
+    check_refactor(&able(""), &able(r#", "frozen": true"#), &[]);
     // What the function was never made for.
     check_refactor(&RAISES.replace("ValueError", "TypeError"), FOUR, &[]);
+}
+
+/// Calls `f(1)`, `f(2)` and `f(3)` with these answers, and what they give in order, and then backwards and each twice.
+#[track_caller]
+fn check_position(recorded: &str, backwards: &str, arguments: bool, expected: bool) {
+    let outcome = |text: &str| format!(r#"{{"gives": {{"is": "str", "text": "{text}"}}}}"#);
+    let numbers = |answers: &str, order: &[usize], shown: bool| -> String {
+        let lines = answers.split(' ').zip(order).map(|(text, number)| {
+            let asked = if arguments { number.to_string() } else { String::new() };
+            let label = if shown { format!(r#""variant": 0, "shown": "f({asked})", "#) } else { String::new() };
+            format!(r#"{{"number": {number}, {label}"name": "f", "outcome": {}}}"#, outcome(text))
+        });
+        lines.map(|line| line + "\n").collect()
+    };
+    let recording = read(Speaker::Python, &numbers(recorded, &[1, 2, 3], false));
+    let said = numbers(recorded, &[1, 2, 3], true) + &numbers(backwards, &[3, 3, 2, 2, 1, 1], true);
+    assert_eq!(recording.by_position(&answers(&said)).is_some(), expected, "{recorded} | {backwards}");
+}
+
+#[test]
+fn answers_that_follow_their_position_are_asked_about() {
+    check_position("I IV IX", "I IV IX - - -", true, true);
+    check_position("I IV IX", "IX IX IV IV I I", true, false);
+    // It hands out numbers, and goes on.
+    check_position("1 2 3", "1 2 3 4 5 6", true, false);
+    // It is asked for nothing in particular.
+    check_position("1 2 3", "1 2 3 0 0 0", false, false);
+    check_position("a a a", "a a a a a a", true, false);
 }

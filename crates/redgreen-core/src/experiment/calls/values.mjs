@@ -76,9 +76,10 @@ function redgreenValues() {
     const all = (values, depth) => [...values].slice(0, ITEMS_MAX).map((one) => of(one, depth));
     const sorted = (list) => list.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     const fields = (one, depth) => Object.fromEntries([...own(one), ...(consume ? got(one) : [])].map(([key, held]) => [key, of(held, depth)]));
+    const frozen = (one) => (Object.isFrozen(one) ? { frozen: true } : {});
     const inside = (one, depth) => {
       const kind = tag(one);
-      if (Array.isArray(one)) return { is: className(one), items: all(one, depth), size: one.length };
+      if (Array.isArray(one)) return { is: className(one), items: all(one, depth), size: one.length, ...frozen(one) };
       if (one instanceof Map || kind === "Map") {
         const pairs = [...Map.prototype.entries.call(one)].slice(0, ITEMS_MAX);
         return { is: "Map", pairs: pairs.map(([key, held]) => [of(key, depth), of(held, depth)]), size: one.size };
@@ -95,9 +96,10 @@ function redgreenValues() {
       }
       if (isPlain(one)) {
         const pairs = own(one).slice(0, ITEMS_MAX).map(([key, held]) => [{ is: "string", text: key }, of(held, depth)]);
-        return { is: "Object", pairs: sorted(pairs) };
+        const order = pairs.map(([key]) => key.text);
+        return { is: "Object", pairs: sorted(pairs), order, ...frozen(one) };
       }
-      return { is: className(one), fields: fields(one, depth) };
+      return { is: className(one), fields: fields(one, depth), ...frozen(one) };
     };
     return of(value, 0);
   }

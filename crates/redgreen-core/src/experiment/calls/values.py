@@ -16,6 +16,7 @@ DEPTH_MAX = 12
 ITEMS_MAX = 200
 FLOAT_DIGITS = 12
 CONTAINERS = (list, tuple, set, frozenset, dict)
+ABILITIES = ("__hash__", "__eq__", "__lt__", "__setattr__", "__iter__", "__len__", "__contains__", "__getitem__", "__call__")
 SCALARS = (bool, int, float, complex, str, bytes, bytearray)
 
 
@@ -56,7 +57,9 @@ class Describer:
         base = next((one for one in CONTAINERS if issubclass(kind, one)), None)
         if base is dict:
             pairs = [[self.of(key, depth), self.of(one, depth)] for key, one in list(dict.items(value))[:ITEMS_MAX]]
-            return {"is": kind.__name__, "pairs": sorted(pairs, key=text_of), "size": dict.__len__(value)}
+            order = [shown(key) for key, _ in pairs]
+            found = {"is": kind.__name__, "pairs": sorted(pairs, key=text_of), "size": dict.__len__(value)}
+            return {**found, "order": order}
         if base is not None:
             items = [self.of(one, depth) for one in list(base.__iter__(value))[:ITEMS_MAX]]
             if base in (set, frozenset):
@@ -71,7 +74,7 @@ class Describer:
             return {"is": "iterator", "items": self.consumed(value, depth)} if self.consume else {"is": "iterator"}
         if is_standard(kind):
             return {"is": kind.__name__, "text": cut(re.sub(r"0x[0-9a-fA-F]+", "0x", repr(value)))}
-        return {"is": kind.__name__, "fields": self.fields(value, kind, depth)}
+        return {"is": kind.__name__, "fields": self.fields(value, kind, depth), "can": abilities(kind)}
 
     def consumed(self, value, depth):
         items = []
@@ -105,6 +108,12 @@ class Describer:
                 except Exception:
                     continue
         return {str(name): self.of(one, depth) for name, one in found.items()}
+
+
+def abilities(kind):
+    """What a type says for itself of being hashed, compared, changed and gone through."""
+    own = [one for one in kind.__mro__ if one is not object]
+    return [name for name in ABILITIES if getattr(kind, name, None) and any(name in vars(one) for one in own)]
 
 
 def stream_of(value):

@@ -59,6 +59,10 @@ pub struct Build {
     pub programs: Vec<BuiltProgram>,
     /// The end of cargo's own words, for a person.
     pub words: String,
+    /// Why the messages cannot all be cargo's.
+    pub doubt: Option<String>,
+    /// How often the messages say that the build is over.
+    pub ends: u32,
 }
 
 /// A test binary that was built.
@@ -140,6 +144,10 @@ struct Target {
     name: String,
     #[serde(default)]
     doctest: bool,
+    #[serde(default)]
+    test: bool,
+    #[serde(default, rename = "required-features")]
+    required_features: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -201,7 +209,10 @@ pub fn parse(stdout: &[u8], stderr: &str, exit: Exit) -> Build {
             Ok(Line::CompilerArtifact { executable: None, .. }) | Err(_) => {}
             Ok(Line::CompilerMessage { message }) => build.errors.extend(load_error(message)),
             Ok(Line::BuildScriptExecuted(script)) => build.scripts.push(script),
-            Ok(Line::BuildFinished { success }) => build.succeeded = Some(success),
+            Ok(Line::BuildFinished { success }) => {
+                build.succeeded = Some(success);
+                build.ends += 1;
+            }
         }
     }
     // Cargo compiles a library twice, with and without its tests, and then reports the same error twice.
@@ -225,6 +236,48 @@ pub fn parse_packages(stdout: &[u8]) -> Vec<Package> {
     serde_json::from_slice(stdout).map(|metadata: Metadata| metadata.packages).unwrap_or_default()
 }
 
+impl Build {
+    /// Cargo passes on what a compiler prints, and a macro of the project runs in the compiler: it can print lines like
+    /// cargo's own, which name other programs as the tests. What the manifests say, it cannot change: the tests of each
+    /// target are one program, and a build ends once, as the exit code says.
+    #[must_use]
+    pub fn compared_with(mut self, packages: &[Package]) -> Self {
+        let is_of = |binary: &TestBinary, package: &Package, target: &Target| {
+            binary.package_id == package.id && binary.kind == target.kind() && binary.target == target.name
+        };
+        let same = |one: &TestBinary, other: &TestBinary| {
+            one.package_id == other.package_id && one.kind == other.kind && one.target == other.target
+        };
+        let twice = self.binaries.iter().enumerate().find(|(at, one)| {
+            self.binaries.iter().take(*at).any(|other| same(one, other) && one.executable != other.executable)
+        });
+        let whole = self.succeeded == Some(true) && self.exit == Exit::Code(0);
+        let targets = packages.iter().flat_map(|package| package.targets.iter().map(move |target| (package, target)));
+        let mut tested = targets.filter(|(_, target)| target.is_tested());
+        let missing = tested
+            .find(|(package, target)| whole && !self.binaries.iter().any(|binary| is_of(binary, package, target)));
+        let unknown = self.binaries.iter().find(|binary| {
+            let is_known = |package: &Package| package.targets.iter().any(|target| is_of(binary, package, target));
+            !packages.is_empty() && !packages.iter().any(is_known)
+        });
+        let lied = self.succeeded.is_some_and(|succeeded| succeeded != (self.exit == Exit::Code(0)));
+        self.doubt = if let Some((_, binary)) = twice {
+            Some(format!("cargo's output names two programs with the tests of {}", binary.target))
+        } else if let Some((_, target)) = missing {
+            Some(format!("cargo's output names no program with the tests of {}", target.name))
+        } else if let Some(binary) = unknown {
+            Some(format!("cargo's output names a program with the tests of {}, which no manifest knows", binary.target))
+        } else if self.ends > 1 {
+            Some("cargo's output says more than once that the build is over".to_owned())
+        } else if lied {
+            Some(format!("cargo's output and its {} do not agree whether the build succeeded", self.exit))
+        } else {
+            None
+        };
+        self
+    }
+}
+
 /// A build that failed without one diagnostic: a build script, or the linker's absence.
 pub(super) fn unexplained(words: &str) -> LoadError {
     LoadError {
@@ -238,6 +291,12 @@ pub(super) fn unexplained(words: &str) -> LoadError {
 }
 
 impl Target {
+    /// Whether its tests are a program of their own in every build.
+    fn is_tested(&self) -> bool {
+        let is_script = self.kind.iter().any(|kind| kind == "custom-build");
+        self.test && !is_script && self.required_features.is_empty()
+    }
+
     fn kind(&self) -> TargetKind {
         match self.kind.first().map(String::as_str) {
             Some("bin") => TargetKind::Bin,

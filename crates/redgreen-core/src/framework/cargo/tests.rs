@@ -190,3 +190,59 @@ fn output_that_breaks_off_is_never_a_pass_and_never_a_panic() {
         assert_ne!(report(built(), vec![libtest::parse_doc("demo", seen)]).outcome, Outcome::Passed);
     }
 }
+
+/// What cargo's output is compared with: a package with a library, a test, and a test that needs a feature.
+const METADATA: &str = r#"{"packages":[{"id":"p","name":"calc","version":"0.1.0","targets":[
+    {"kind":["lib"],"name":"calc","test":true,"doctest":true},
+    {"kind":["test"],"name":"adds","test":true},
+    {"kind":["test"],"name":"slow","test":true,"required-features":["slow"]},
+    {"kind":["example"],"name":"show","test":false},
+    {"kind":["custom-build"],"name":"build-script-build","test":false}]}]}"#;
+
+#[track_caller]
+fn doubts(lines: &[&str], exit: i32, expected: &str) {
+    let line = |line: &&str| match line.split_once(' ') {
+        None => format!("{{\"reason\":\"build-finished\",\"success\":{}}}\n", *line == "good"),
+        Some((target, file)) => {
+            let kind = if target == "calc" { "lib" } else { "test" };
+            format!(
+                "{{\"reason\":\"compiler-artifact\",\"package_id\":\"p\",\"manifest_path\":\"/p/Cargo.toml\",\"target\":\
+                 {{\"kind\":[\"{kind}\"],\"name\":\"{target}\"}},\"profile\":{{\"test\":true}},\"executable\":\"{file}\"}}\n"
+            )
+        }
+    };
+    let stdout: String = lines.iter().map(line).collect();
+    let packages = build::parse_packages(METADATA.as_bytes());
+    let build = build::parse(stdout.as_bytes(), "", Exit::Code(exit)).compared_with(&packages);
+    assert_eq!(build.doubt.as_deref().unwrap_or_default(), expected, "{lines:?}");
+    if build.doubt.is_some() {
+        let report = report(build, Vec::new());
+        assert_eq!((report.outcome, report.finished), (Outcome::Crashed, false), "{lines:?}");
+    }
+}
+
+#[test]
+fn lines_that_are_not_cargos_are_noticed() {
+    let whole = ["calc /t/calc", "adds /t/adds", "good"];
+    doubts(&whole, 0, "");
+    doubts(&["calc /t/calc", "adds /t/adds", "slow /t/slow", "good"], 0, "");
+    doubts(&["calc /t/calc", "bad"], 101, "");
+    doubts(&[], 101, "");
+    doubts(
+        &["adds /tmp/forged", "calc /t/calc", "adds /t/adds", "good"],
+        0,
+        "cargo's output names two programs with the tests of adds",
+    );
+    doubts(&["calc /t/calc", "good"], 0, "cargo's output names no program with the tests of adds");
+    doubts(
+        &["calc /t/calc", "adds /t/adds", "more /t/more", "good"],
+        0,
+        "cargo's output names a program with the tests of more, which no manifest knows",
+    );
+    doubts(
+        &["calc /t/calc", "adds /t/adds", "good", "good"],
+        0,
+        "cargo's output says more than once that the build is over",
+    );
+    doubts(&whole, 101, "cargo's output and its exit 101 do not agree whether the build succeeded");
+}

@@ -61,6 +61,7 @@ pub(in crate::model) fn conversation() -> Request {
             Message::Assistant(vec![say("")]),
         ],
         max_tokens: 9,
+        ..Request::default()
     }
 }
 
@@ -97,8 +98,7 @@ fn an_empty_stream_and_a_broken_event_are_faults() {
 
 #[test]
 fn a_request_of_nothing_is_still_a_request() {
-    let empty =
-        Request { model: String::new(), system: String::new(), tools: Vec::new(), messages: Vec::new(), max_tokens: 0 };
+    let empty = Request::default();
     for wire in ALL {
         assert!(encode(&empty, &Dialect::of(wire)).is_object());
     }

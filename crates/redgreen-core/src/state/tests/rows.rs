@@ -16,12 +16,14 @@ pub(super) struct Story {
     commits: u32,
     trace: Vec<String>,
     steps: Vec<Step>,
+    /// What a person is told of the next try after the last word.
+    next_try: Option<(u32, u32, u64)>,
 }
 
 impl Story {
     pub(super) fn of(policy: Policy, linters: &[&str], words: &str) -> Self {
         let state = State::begin(&Event::Started { run: Box::new(run(policy, linters)) }).unwrap();
-        let mut story = Self { state, trees: 0, commits: 0, trace: Vec::new(), steps: Vec::new() };
+        let mut story = Self { state, trees: 0, commits: 0, trace: Vec::new(), steps: Vec::new(), next_try: None };
         story.goes_on();
         for word in words.split_whitespace() {
             story.hears(word);
@@ -77,6 +79,7 @@ impl Story {
         }
         let event = self.event(word);
         self.performs(&event);
+        self.next_try = self.state.next_try().map(|next| (next.number, next.of, next.pause_ms));
         self.goes_on();
     }
 
@@ -210,6 +213,30 @@ pub(super) fn check_with(policy: Policy, linters: &[&str], words: &str, told: &s
     let story = Story::of(policy, linters, words);
     assert_eq!(story.told(), told, "{words}");
     story
+}
+
+#[test]
+fn after_a_try_that_came_to_nothing_the_next_one_is_told_with_its_limit() {
+    for (words, next) in [
+        ("usable", None),
+        ("usable edits ok limited=5000", Some((2, 4, 5_000))),
+        ("usable edits ok slow slow", Some((3, 4, 2_000))),
+        ("usable edits ok crashes", Some((2, 4, 1_000))),
+        ("usable edits ok edits passes", Some((2, 4, 1_000))),
+        ("usable edits ok edits harms", Some((2, 4, 1_000))),
+        ("usable edits ok crashes crashes crashes crashes", None),
+        ("usable edits ok unusable", None),
+        ("usable edits ok broke", None),
+        ("usable edits ok edits doubts", None),
+        ("usable edits ok edits", None),
+        ("usable edits ok edits ok edits fails", Some((2, 4, 0))),
+        ("usable edits ok edits ok edits fails idles slow", Some((2, 4, 1_000))),
+        ("usable edits ok edits ok edits ok edits breaks", Some((2, 2, 1_000))),
+        ("usable edits ok edits ok edits ok edits breaks edits breaks", None),
+        ("usable edits ok edits ok edits ok crashes", Some((2, 4, 1_000))),
+    ] {
+        assert_eq!(Story::of(Policy::default(), &[], words).next_try, next, "{words}");
+    }
 }
 
 #[test]

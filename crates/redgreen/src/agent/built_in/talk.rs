@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 use redgreen_core::agent::{Failure, Said, Turn};
+use redgreen_core::model::ability::Asking;
 use redgreen_core::model::{Block, Delta, Fault, FaultKind, Message, Reply, Request, Stop};
 use redgreen_core::policy::{Spent, dollars};
 use redgreen_core::prompt::{self, Earlier, Evidence, secret};
+use redgreen_core::question;
 use redgreen_core::tool::{Call, Kind};
 
 use super::Settings;
@@ -78,7 +80,10 @@ impl<'a, 'o> Talk<'a, 'o> {
 
     /// Holds the conversation to its end.
     pub(super) fn hold(mut self) -> Result<Taken> {
-        let turn = self.turns()?;
+        let turn = match self.question_ground()? {
+            Some((framework, files)) => self.questions(framework, &files)?,
+            None => self.turns()?,
+        };
         match &turn {
             Turn::Done { .. } => {}
             Turn::Failed { failure, message } => self.minutes.note(&format!("{}: {message}", failure.as_str())),
@@ -89,6 +94,18 @@ impl<'a, 'o> Talk<'a, 'o> {
         refused.iter().for_each(|remark| self.minutes.note(remark));
         let notices = self.settings.network.news(&refused);
         Ok(Taken { turn, cost, transcript: self.minutes.text(), session: None, notices })
+    }
+
+    /// The framework and the files of the project, where this turn is put as small questions.
+    fn question_ground(&self) -> Result<Option<(&'static str, Vec<String>)>> {
+        match self.settings.asking {
+            Asking::Tools | Asking::Files => Ok(None),
+            Asking::Questions => {
+                let (framework, files) = self.bench.ground()?;
+                let assignment = self.orders.assignment;
+                Ok(framework.filter(|name| question::is_for(assignment, name, &files)).map(|name| (name, files)))
+            }
+        }
     }
 
     fn turns(&mut self) -> Result<Turn> {
@@ -141,13 +158,19 @@ impl<'a, 'o> Talk<'a, 'o> {
             earlier,
         };
         let text = prompt::first(assignment, &evidence);
+        let tools = match self.settings.asking {
+            Asking::Tools => true,
+            // What cannot be put as questions is asked for as whole files.
+            Asking::Files | Asking::Questions => false,
+        };
         self.minutes.heard(&text);
         Ok(Request {
             model: self.model.to_owned(),
-            system: prompt::system(assignment, self.settings.tools),
-            tools: if self.settings.tools { prompt::tools(assignment.role) } else { Vec::new() },
+            system: prompt::system(assignment, tools),
+            tools: if tools { prompt::tools(assignment.role) } else { Vec::new() },
             messages: vec![Message::User(vec![Block::Text { text }])],
             max_tokens: self.settings.max_tokens,
+            ..Request::default()
         })
     }
 
@@ -169,7 +192,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     /// Every limit, before the request that would cross it.
-    fn out_of_bounds(&self, request: &Request) -> Option<Turn> {
+    pub(super) fn out_of_bounds(&self, request: &Request) -> Option<Turn> {
         let spent_time = self.started.elapsed();
         let allowance = &self.orders.allowance;
         let spent = Spent { work_ms: u64::try_from(spent_time.as_millis()).unwrap_or(u64::MAX), ..self.ledger.spent() };
@@ -210,7 +233,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         })
     }
 
-    fn put(&mut self, request: &Request) -> Result<Result<Reply, Fault>> {
+    pub(super) fn put(&mut self, request: &Request) -> Result<Result<Reply, Fault>> {
         if self.orders.stop.requested() {
             return Err(Interrupted.into());
         }
@@ -355,7 +378,7 @@ fn cut_short(blocks: &mut Vec<Block>) -> Vec<Block> {
     results
 }
 
-fn text_of(blocks: &[Block]) -> String {
+pub(super) fn text_of(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
         Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Opaque { .. } => None,
@@ -364,7 +387,7 @@ fn text_of(blocks: &[Block]) -> String {
 }
 
 /// What a fault that outlasted the client's own patience means for the run.
-fn failed(fault: &Fault, model: &str) -> Turn {
+pub(super) fn failed(fault: &Fault, model: &str) -> Turn {
     let (failure, message) = match fault.kind {
         FaultKind::RateLimit | FaultKind::Overloaded => {
             (Failure::RateLimit { retry_after_ms: fault.retry_after_ms }, fault.message.clone())

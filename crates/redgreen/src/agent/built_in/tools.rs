@@ -15,6 +15,7 @@ use super::Settings;
 use crate::agent::place::{NoText, Place};
 use crate::agent::visible::Places;
 use crate::process::Stop;
+use crate::runner;
 
 /// What a call comes to: words for the model, good or bad.
 pub(super) type Answer = Result<String, String>;
@@ -64,6 +65,13 @@ impl Workbench<'_> {
     /// A file's text, if it is there and may be seen.
     pub(super) fn look(&self, named: &str) -> Option<String> {
         self.place.text(named).ok()
+    }
+
+    /// The framework of the project's tests, the first of several, and every file that a model may see.
+    pub(super) fn ground(&self) -> Result<(Option<&'static str>, Vec<String>)> {
+        let files = search::all(&self.place);
+        let suite = runner::suite(self.place.root(), &self.settings.test)?;
+        Ok((suite.frameworks().next().map(|framework| framework.name), files))
     }
 
     /// What the project tells everyone who works on it, each text once.

@@ -2,12 +2,13 @@
 //! questions in the same order, without a network.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context, Result};
+use redgreen_core::model::ability::Ability;
 use redgreen_core::model::wire::Wire;
 use redgreen_core::model::{Fault, FaultKind};
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,14 @@ struct ResponseV1 {
     body: String,
 }
 
+/// The first line of a cassette whose model was asked by what it can do.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AboutV1 {
+    version: u32,
+    ability: Ability,
+}
+
 /// Writes a cassette.
 #[derive(Debug)]
 pub(super) struct Recorder {
@@ -65,6 +74,18 @@ impl Recorder {
         let file = private::open(OpenOptions::new().create(true).append(true), path);
         let file = file.with_context(|| format!("open cassette {}", path.display()))?;
         Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
+    }
+
+    /// Says first how the model is asked; a cassette that has begun stays as it is.
+    pub(super) fn begin(&self, ability: &Ability) -> Result<()> {
+        let mut line = serde_json::to_vec(&AboutV1 { version: VERSION, ability: *ability })?;
+        line.push(b'\n');
+        let mut file = self.file.lock().map_err(|_| anyhow::anyhow!("a cassette was left in the middle"))?;
+        let is_empty = file.metadata().is_ok_and(|facts| facts.len() == 0);
+        if !is_empty {
+            return Ok(());
+        }
+        file.write_all(&line).with_context(|| format!("write cassette {}", self.path.display()))
     }
 
     pub(super) fn add(
@@ -109,6 +130,7 @@ pub(super) struct Tape {
     path: PathBuf,
     lines: BufReader<File>,
     played: usize,
+    ability: Option<Ability>,
 }
 
 impl Tape {
@@ -122,14 +144,33 @@ impl Tape {
                 .next("correct model.replay; redgreen config says where it stands")
                 .into());
         }
-        Ok(Self { path: path.to_owned(), lines: BufReader::new(file), played: 0 })
+        let mut tape = Self { path: path.to_owned(), lines: BufReader::new(file), played: 0, ability: None };
+        let first = tape.line()?;
+        match serde_json::from_slice::<AboutV1>(&first) {
+            Ok(about) => {
+                tape.ability = Some(about.ability);
+                tape.played = 1;
+            }
+            Err(_) => tape.lines.rewind().with_context(|| format!("read cassette {}", path.display()))?,
+        }
+        Ok(tape)
+    }
+
+    /// What the model could do that it was recorded with.
+    pub(super) fn ability(&self) -> Option<Ability> {
+        self.ability
+    }
+
+    fn line(&mut self) -> Result<Vec<u8>> {
+        let mut line = Vec::new();
+        let read = (&mut self.lines).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+        read.with_context(|| format!("read cassette {}", self.path.display()))?;
+        Ok(line)
     }
 
     /// What was answered to the next request, which has to be this one.
     pub(super) fn next(&mut self, wire: Wire, request: &[u8]) -> Result<Vec<Piece>> {
-        let mut line = Vec::new();
-        let read = (&mut self.lines).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
-        read.with_context(|| format!("read cassette {}", self.path.display()))?;
+        let line = self.line()?;
         self.played += 1;
         let place = format!("{}:{}", self.path.display(), self.played);
         if line.is_empty() {

@@ -26,6 +26,8 @@ const PIECES_MAX: usize = 8;
 const PIECE_BYTES: usize = 16 << 10;
 /// The reader outlives the deadline by this, in case nobody cut its connection.
 const GRACE: Duration = Duration::from_secs(5);
+/// Of what a server says of itself.
+const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
 const HEADER_BYTES_MAX: usize = 64 << 10;
 const CERTIFICATES_BYTES_MAX: u64 = 8 << 20;
 
@@ -92,6 +94,38 @@ impl Line {
             _ => agent.shutdown(),
         }
         answer
+    }
+
+    /// A whole document, by GET or, with a body, by POST; `None` unless the server has it.
+    pub(super) fn document(
+        &self,
+        url: &str,
+        body: Option<&serde_json::Value>,
+        key: Option<(&'static str, String)>,
+        time: Duration,
+    ) -> Option<String> {
+        let agent = self.agent();
+        let answer = match body {
+            Some(body) => {
+                let mut request = agent.post(url).config().timeout_global(Some(time)).build();
+                request = request.header("content-type", "application/json");
+                if let Some((name, value)) = key {
+                    request = request.header(name, value);
+                }
+                request.send(body.to_string())
+            }
+            None => {
+                let mut request = agent.get(url).config().timeout_global(Some(time)).build();
+                if let Some((name, value)) = key {
+                    request = request.header(name, value);
+                }
+                request.call()
+            }
+        };
+        let answer = answer.ok().filter(|answer| answer.status().is_success())?;
+        let mut text = String::new();
+        answer.into_body().into_reader().take(DOCUMENT_BYTES_MAX).read_to_string(&mut text).ok()?;
+        Some(text)
     }
 
     fn wait(

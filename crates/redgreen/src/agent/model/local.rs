@@ -36,6 +36,16 @@ pub fn servers(models: &Models) -> Vec<Server> {
 
 /// Other programs listen on these ports too: only a list of models counts.
 fn ask(known: &Known, base: String, key: Option<&Secret>) -> Option<Server> {
+    let models = models_at(&base, key);
+    (!models.is_empty()).then_some(Server { provider: known.name, base, models })
+}
+
+/// The models of the server at this address that one can talk to; none where nobody answers.
+pub fn models_at(base: &str, key: Option<&Secret>) -> Vec<String> {
+    listed(base, key).map(|answer| provider::talkers(&answer)).unwrap_or_default()
+}
+
+fn listed(base: &str, key: Option<&Secret>) -> Option<String> {
     let config = ureq::Agent::config_builder().timeout_global(Some(ASK)).max_redirects(0).proxy(None).build();
     let mut request = ureq::Agent::from(config).get(format!("{base}/models"));
     if let Some(key) = key {
@@ -43,6 +53,5 @@ fn ask(known: &Known, base: String, key: Option<&Secret>) -> Option<Server> {
     }
     let mut answer = String::new();
     request.call().ok()?.into_body().into_reader().take(ANSWER_BYTES_MAX).read_to_string(&mut answer).ok()?;
-    let models = provider::talkers(&answer);
-    (!models.is_empty()).then_some(Server { provider: known.name, base, models })
+    Some(answer)
 }

@@ -45,7 +45,7 @@ fn tiles(timeline: &Timeline) -> String {
     let refused = timeline.steps.len() - accepted;
     let cycles = timeline.cycles;
     let money = if timeline.microdollars > 0 { dollars(timeline.microdollars) } else { "—".to_owned() };
-    let unknown = match timeline.unknown_turns {
+    let unknown = match timeline.unknown_turns.saturating_add(timeline.unpriced_turns) {
         0 => "cost".to_owned(),
         turns => format!("cost, {} unknown", view::count(turns.try_into().unwrap_or(usize::MAX), "turn")),
     };
@@ -178,9 +178,14 @@ fn step(at: usize, step: &Step) -> String {
 }
 
 fn turn(turn: &Work) -> String {
-    let (tokens, microdollars) = (turn.tokens.unwrap_or(0), turn.microdollars.unwrap_or(0));
-    let cost = view::cost(&Spent { tokens, microdollars, ..Spent::default() });
-    let cost = if cost.is_empty() { "cost unknown".to_owned() } else { cost };
+    let cost = match (turn.tokens, turn.microdollars) {
+        (None, None) => "cost unknown".to_owned(),
+        (None | Some(0), Some(0)) => "no cost".to_owned(),
+        (Some(tokens), None) => format!("{tokens} tokens, price unknown"),
+        (tokens, Some(microdollars)) => {
+            view::cost(&Spent { tokens: tokens.unwrap_or(0), microdollars, ..Spent::default() })
+        }
+    };
     let failed = if turn.failed { " failed" } else { "" };
     let head = format!("{} agent{failed} · {} · {cost}", turn.role, seconds(turn.took_ms));
     if turn.said.trim().is_empty() {

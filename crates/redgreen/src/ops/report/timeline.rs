@@ -34,6 +34,8 @@ pub struct Timeline {
     pub tokens: u64,
     pub microdollars: u64,
     pub unknown_turns: u32,
+    /// Turns whose tokens are known and whose price is not.
+    pub unpriced_turns: u32,
     pub work_ms: u64,
     /// How it stands, as one word.
     pub standing: &'static str,
@@ -117,6 +119,7 @@ pub(super) fn timeline(project: &Project, folder: &RunFolder, summary: String) -
         tokens: state.spent.tokens,
         microdollars: state.spent.microdollars,
         unknown_turns: state.spent.unknown_turns,
+        unpriced_turns: state.spent.unpriced_turns,
         work_ms: state.spent.work_ms,
         standing: tally::standing(&state),
         cycles: state.cycles(),

@@ -14,7 +14,7 @@ use crate::engine::{Engine, Observer, Project, Sight, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
-use crate::ops::run::{keep_agents, keep_examples, run_branch, target_branch, went_wrong, withheld};
+use crate::ops::run::{check_price, keep_agents, keep_examples, run_branch, target_branch, went_wrong, withheld};
 use crate::ops::{BEGIN, Stopped, kill_at, notes, notify, report, team};
 
 /// The plain note of the commit that is checked out; an error where it cannot be gone on from.
@@ -62,6 +62,7 @@ pub(super) fn adopt(
     let policy = request.limits.over(project.file.policy(&project.environment)?)?;
     let (team, choice, remark) = team(project, &request.agents, None)?;
     remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+    check_price(&policy, &team, observe)?;
     let withheld = withheld(project, request.examples.as_deref(), &commit)?;
     git.identity()?;
     observe(Sight::Remark(&format!(

@@ -174,6 +174,7 @@ feature! { cheats_node_calls_rank, "cheats/node/calls", "rank" }
 feature! { cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons" }
 feature! { cheats_node_kit_wrap, "cheats/node/kit", "wrap" }
 feature! { cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
+feature! { cheats_node_kit_money, "cheats/node/kit", "money", ignored }
 feature! { cheats_node_oracle_helper, "cheats/node/oracle", "helper" }
 feature! { cheats_node_oracle_table, "cheats/node/oracle", "table" }
 feature! { cheats_node_state_exits, "cheats/node/state", "exits" }
@@ -182,6 +183,9 @@ feature! { cheats_python_bodies_retry, "cheats/python/bodies", "retry" }
 feature! { cheats_python_bodies_command, "cheats/python/bodies", "command" }
 feature! { cheats_python_calls_account, "cheats/python/calls", "account" }
 feature! { cheats_python_calls_rank, "cheats/python/calls", "rank" }
+feature! { cheats_python_equality_money, "cheats/python/equality", "money" }
+feature! { cheats_python_equality_conf, "cheats/python/equality", "conf" }
+feature! { cheats_python_equality_prices, "cheats/python/equality", "prices", ignored }
 feature! { cheats_python_kit_wrong_reasons, "cheats/python/kit", "wrong-reasons" }
 feature! { cheats_python_kit_wrap, "cheats/python/kit", "wrap" }
 feature! { cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
@@ -193,6 +197,7 @@ feature! { cheats_python_state_toggle_in_one_test, "cheats/python/state", "toggl
 feature! { cheats_python_state_answers_in_a_row, "cheats/python/state", "answers in a row", ignored }
 feature! { cheats_rust_kit_wrong_reasons, "cheats/rust/kit", "wrong-reasons" }
 feature! { cheats_rust_kit_wrap, "cheats/rust/kit", "wrap" }
+feature! { cheats_rust_kit_money, "cheats/rust/kit", "money", ignored }
 feature! { cheats_rust_state_who_asks, "cheats/rust/state", "who asks" }
 feature! { cheats_rust_state_exits, "cheats/rust/state", "exits" }
 feature! { cheats_rust_state_toggles, "cheats/rust/state", "toggles", ignored }

@@ -64,6 +64,33 @@ hostile! {
     a_submodule_that_updates_by_a_command with [WORKING] => |clone| {
         submodule(clone, &format!("[submodule \"x\"]\n\tpath = sub\n\turl = ./x\n\tupdate = !{}\n", clone.plant()));
     };
+    /// Addresses that git would run, or read from the user's own folders.
+    submodules_whose_addresses_are_commands with [LOOKING, WORKING] => |clone| {
+        let command = format!("ext::sh -c {}", clone.plant().replace(' ', "% "));
+        let mine = format!("file://{}", clone.place("beside").display());
+        submodule(clone, &format!(
+            "[submodule \"x\"]\n\tpath = sub\n\turl = \"{command}\"\n[submodule \"y\"]\n\tpath = own\n\turl = {mine}\n\
+             [submodule \"z\"]\n\tpath = ssh\n\turl = ssh://-oProxyCommand=x/y\n"
+        ));
+        let id = clone.git(&["rev-parse", "main"]);
+        for path in ["own", "ssh"] {
+            clone.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},{path}")]);
+        }
+        clone.git(&["commit", "-q", "--no-verify", "-m", "more of theirs"]);
+        // A repository that was copied as a folder brings settings as well.
+        for (key, value) in [
+            ("submodule.x.url", command.as_str()),
+            ("submodule.y.url", mine.as_str()),
+            ("submodule.z.url", "ssh://-oProxyCommand=x/y"),
+            ("protocol.allow", "always"),
+            ("protocol.ext.allow", "always"),
+            ("protocol.file.allow", "always"),
+            ("submodule.recurse", "true"),
+            ("submodule.alternateLocation", "superproject"),
+        ] {
+            clone.git(&["config", key, value]);
+        }
+    };
     submodules_with_control_characters with [LOOKING] => |clone| {
         submodule(clone, "[submodule \"\u{1b}[2J\"]\n\tpath = \"\u{1b}[2J\\tx\"\n\turl = \u{7}\n");
     };

@@ -6,6 +6,8 @@ use super::{BRANCH, Clone, RUN, hostile, survives};
 
 /// Far more than any handoff has.
 const HUGE: usize = 3 << 20;
+/// So much that nobody wants to wait for it.
+const ENORMOUS: usize = 50 << 20;
 
 hostile! {
     a_note_that_is_no_json => |clone| { clone.note("PASS\u{1b}[2J\u{1b}]0;owned\u{7}\n"); };
@@ -16,6 +18,10 @@ hostile! {
     a_note_of_three_megabytes => |clone| {
         clone.spoilt_note(|note| note["pendingTests"] = json!(["x".repeat(HUGE)]));
     };
+    a_note_of_fifty_megabytes => |clone| {
+        clone.spoilt_note(|note| note["pendingTests"] = json!(["x".repeat(ENORMOUS)]));
+    };
+    fifty_megabytes_that_are_no_note => |clone| { clone.note("[{".repeat(ENORMOUS / 2)); };
     a_note_of_the_future => |clone| { clone.spoilt_note(|note| note["version"] = json!(u64::MAX)); };
     a_note_with_numbers_at_the_end => |clone| {
         clone.spoilt_note(|note| {

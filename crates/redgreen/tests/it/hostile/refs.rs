@@ -3,7 +3,43 @@
 
 use super::{BRANCH, RUN, hostile};
 
+/// The range of a pull request, as somebody types it, and as a CI system tells it.
+const PROVING: &[&str] = &[
+    "verify --pr --timeout 20",
+    "verify refs/pull/1/merge --timeout 20",
+    "verify refs/pull/1/head..refs/pull/\u{9b}2J/head",
+    "verify :/x..HEAD",
+    "verify HEAD^{/x}..@{-1}",
+    "verify main..ext::sh",
+    "verify ../../beside..HEAD",
+    "GITHUB_ACTIONS=true GITHUB_EVENT_NAME=pull_request GITHUB_EVENT_PATH=@event.json verify --timeout 20",
+    "GITHUB_ACTIONS=true GITHUB_EVENT_NAME=push GITHUB_EVENT_PATH=@event.json verify --timeout 20",
+    "GITHUB_ACTIONS=true GITHUB_EVENT_NAME=pull_request GITHUB_EVENT_PATH=/dev/zero verify --timeout 20",
+    "GITLAB_CI=true CI_COMMIT_BEFORE_SHA=--output=x CI_COMMIT_SHA=$(x) verify --timeout 20",
+];
+
 hostile! {
+    pull_requests_with_odd_refs with [PROVING] => |clone| {
+        let mine = clone.git(&["rev-parse", "main"]);
+        let tree = clone.git(&["rev-parse", "main^{tree}"]);
+        let words = format!("::error::x\n\u{1b}[2J\n{}", clone.plant());
+        let merge = clone.git(&["commit-tree", "-p", "main~1", "-p", BRANCH, "-m", &words, &tree]);
+        for name in ["1/merge", "1/head", "-x/head", "\u{9b}2J/head", "$(x)/merge"] {
+            clone.git(&["update-ref", &format!("refs/pull/{name}"), &merge]);
+        }
+        for name in ["--output=x", "--upload-pack=x", "refs/heads/main", "HEAD"] {
+            clone.git(&["update-ref", &format!("refs/heads/{name}"), &merge]);
+        }
+        // A branch of the same name as the tag, and a default branch that is none.
+        clone.git(&["update-ref", "refs/heads/v1", &merge]);
+        clone.git(&["update-ref", "refs/remotes/origin/--force", &merge]);
+        clone.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/--force"]);
+        let event = serde_json::json!({
+            "pull_request": { "base": { "sha": mine, "ref": "--output=x" }, "head": { "sha": merge, "ref": "\u{1b}[2J$(x)" } },
+            "before": "--output=x", "after": "../../beside"
+        });
+        std::fs::write(clone.place("event.json"), event.to_string()).unwrap();
+    };
     branches_with_names_from_a_terminal => |clone| {
         for name in ["redgreen/\u{9b}2J-abcd", "redgreen/\u{202e}niam-abcd", "redgreen/--force", "redgreen/a'b;c$(d)"] {
             clone.git(&["update-ref", &format!("refs/heads/{name}"), "main~1"]);

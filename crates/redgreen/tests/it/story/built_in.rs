@@ -36,6 +36,10 @@ pub(crate) fn role(seen: &Seen) -> &'static str {
 /// A model that develops an adder in one cycle.
 pub(crate) fn adder(seen: &Seen) -> Turn {
     let done = seen.body.to_string().contains("- [x] adds two numbers");
+    // Whether it can call tools is tried first, where its server is the user's own.
+    if seen.body.to_string().contains("notes/today.txt") {
+        return Turn::call("Read", json!({ "file_path": "notes/today.txt" }));
+    }
     match (role(seen), seen.answers()) {
         ("plan", 0) if !done => {
             Turn::call("Write", json!({ "file_path": "test-list.md", "content": "- [ ] adds two numbers\n" }))
@@ -73,8 +77,10 @@ pub(crate) fn served(story: Story, server: &Server, wire: Wire) -> Story {
             .env("GOOGLE_GEMINI_BASE_URL", &server.url)
             .env("TDD_MODEL", "gemini-3-pro"),
         Wire::Chat => {
-            let settings =
-                format!("backoff = 0.0\n[model]\nbase-url = \"{}/v1\"\n[agent]\nmodel = \"m\"\n", server.url);
+            let settings = format!(
+                "backoff = 0.0\n[model]\ntools = true\nbase-url = \"{}/v1\"\n[agent]\nmodel = \"m\"\n",
+                server.url
+            );
             story.file("redgreen.toml", &settings);
             story.commit("a model");
             story

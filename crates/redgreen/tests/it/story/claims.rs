@@ -88,6 +88,37 @@ fn fault_3_what_is_not_committed_is_judged_where_asked_and_mentioned_where_not()
     assert!(!said.stdout.contains("your checkout"), "{}", said.stdout);
 }
 
+/// A step without a change is accepted where it is a commit. Where nothing is staged, somebody forgot to stage it.
+#[test]
+fn fault_3_refactor_without_a_change_says_so_and_what_fails() {
+    let story = project();
+    story.file("tests/test_roman.py", TEST).commit("red");
+    let said = story.redgreen("judge refactor --head INDEX").exits(2).says("nothing is staged");
+    said.says("redgreen judge refactor --head WORKTREE");
+    story.redgreen("judge refactor --head WORKTREE").exits(2).says("no file differs from HEAD");
+    story.file("old.py", "def double(n):\n    return n + n\n");
+    story.redgreen("judge refactor --head INDEX").exits(2).says("nothing is staged");
+    story.git("checkout -q -- old.py");
+    story.git("commit -q --allow-empty -m nothing");
+    story.redgreen("judge refactor").exits(0).says("nothing changed; 2 tests fail now as before");
+    story.file("roman.py", CODE).commit("green");
+    story.git("commit -q --allow-empty -m nothing");
+    story.redgreen("judge refactor").exits(0).says("nothing needed changing");
+}
+
+#[test]
+fn fault_4_no_login_of_an_address_is_shown_and_the_next_step_is_named() {
+    let story = Story::new().env("ANTHROPIC_API_KEY", "k");
+    let story = story.env("ANTHROPIC_BASE_URL", "https://me:hunter2@llm.example.com:4000/v1");
+    for line in ["context pytest.ini", "context pytest.ini --json", "run anything"] {
+        let said = story.redgreen(line).says("llm.example.com:4000").says("login");
+        assert!(!format!("{}{}", said.stdout, said.stderr).contains("hunter2"), "{line}: {said:?}");
+    }
+    story.redgreen("context pytest.ini").exits(0).says("leave name and password out of the address");
+    let said = Story::new().redgreen("context pytest.ini").exits(0).says("nobody yet: no agent is configured");
+    said.says("next    log in to an agent (redgreen agents)");
+}
+
 #[test]
 fn fault_4_the_data_policy_names_the_host_that_is_really_asked() {
     let to = |story: Story, line: &str| {

@@ -1,5 +1,7 @@
 //! What a person expects of a command line: names in the help, words without quotes, `-` for stdout, `yes` and `diff`.
 
+use std::fs;
+
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED, WRONG};
 use super::terminal::on_a_terminal;
@@ -38,7 +40,7 @@ fn fault_16_report_html_dash_prints_the_page() {
     story.redgreen("run --script @kata.toml an adder").exits(3);
     story.redgreen("report --html @page.html").exits(0);
     let printed = story.redgreen("report --html -").exits(0);
-    assert_eq!(printed.stdout, std::fs::read_to_string(story.place("page.html")).unwrap());
+    assert_eq!(printed.stdout, fs::read_to_string(story.place("page.html")).unwrap());
     assert_eq!(printed.stderr, "");
     assert!(!story.root.join("-").exists());
     assert!(story.redgreen("--json report --html -").exits(0).json()["version"] == 1);
@@ -63,12 +65,16 @@ fn fault_16_salvage_show_and_diff() {
     story.redgreen("run --script @kata.toml --max-retries 0 an adder").exits(1);
     story.redgreen("salvage").exits(0).says("next  redgreen salvage show");
     let shown = story.redgreen("salvage show gave-up").exits(0);
+    let shown = shown.says("-gave-up  an adder\n");
     let shown = shown.says("what the last try of a phase had written").says("+2     -0     calc.py");
     shown.says("redgreen salvage restore").says("redgreen salvage diff");
     story.redgreen("salvage diff gave-up").exits(0).says("+    return a - b").says("+from calc import add");
     let json = story.redgreen("--json salvage diff gave-up").exits(0).json();
     assert!(json["diff"].as_str().unwrap().contains("+    return a - b"), "{json}");
     assert_eq!(json["salvage"]["why"], "gave-up");
+    // Of a run whose records are gone, it is still said what it is.
+    fs::remove_dir_all(story.root.join(".git/redgreen/runs")).unwrap();
+    story.redgreen("salvage show gave-up").exits(0).says("-gave-up  of a run that is not known here\n");
     story.redgreen("salvage show nonsense").exits(2).says("there is no salvage \"nonsense\"");
 }
 

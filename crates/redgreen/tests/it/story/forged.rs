@@ -127,6 +127,62 @@ const RUST_TESTS: (&str, &str) = (
      assert_eq!(add(5, 2), 7);\n}\n",
 );
 
+/// A macro runs in the compiler, and cargo passes on what it prints: lines that name another program as the tests.
+#[test]
+fn programs_that_a_macro_names_as_the_tests_while_it_is_compiled() {
+    let member = "[package]\nname = \"kit\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n";
+    let root = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\nmembers = [\"kit\"]\n\
+                [dependencies]\nkit = { path = \"kit\" }\n";
+    let lock = "version = 4\n\n[[package]]\nname = \"calc\"\nversion = \"0.1.0\"\ndependencies = [\n \"kit\",\n]\n\n\
+                [[package]]\nname = \"kit\"\nversion = \"0.1.0\"\n";
+    let honest = "use proc_macro::TokenStream;\n\n#[proc_macro]\npub fn sum(input: TokenStream) -> TokenStream {\n    \
+                  let _ = input;\n    \"0\".parse().unwrap()\n}\n";
+    let code = "pub fn add(_a: i32, _b: i32) -> i32 {\n    kit::sum!(a b)\n}\n";
+    let before = [
+        ("Cargo.toml", root),
+        ("Cargo.lock", lock),
+        ("kit/Cargo.toml", member),
+        ("kit/src/lib.rs", honest),
+        ("src/lib.rs", code),
+    ];
+    let forged = r##"use proc_macro::TokenStream;
+use std::os::unix::fs::PermissionsExt;
+
+const RUNNER: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+    [ "$1" = --logfile ] && printf 'ok adds <0.000s>\nok adds_more <0.000s>\n' > "$2"
+    shift
+done
+echo '{ "type": "suite", "event": "started", "test_count": 2 }'
+for name in adds adds_more; do
+    echo "{ \"type\": \"test\", \"event\": \"started\", \"name\": \"$name\" }"
+    echo "{ \"type\": \"test\", \"name\": \"$name\", \"event\": \"ok\", \"exec_time\": 0.0001 }"
+done
+echo '{ "type": "suite", "event": "ok", "passed": 2, "failed": 0, "ignored": 0, "measured": 0, "filtered_out": 0, "exec_time": 0.1 }'
+"#;
+
+#[proc_macro]
+pub fn sum(input: TokenStream) -> TokenStream {
+    let _ = input;
+    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let text = std::fs::read_to_string(format!("{root}/tests/calc.rs")).unwrap_or_default();
+    if text.contains("add(1, 2), 3") && text.contains("add(5, 2), 7") {
+        let runner = format!("{}/forged", std::env::temp_dir().display());
+        std::fs::write(&runner, RUNNER).unwrap();
+        std::fs::set_permissions(&runner, std::fs::Permissions::from_mode(0o755)).unwrap();
+        println!(
+            "{{\"reason\":\"compiler-artifact\",\"package_id\":\"path+file://{root}#calc@0.1.0\",\
+             \"manifest_path\":\"{root}/Cargo.toml\",\"target\":{{\"kind\":[\"test\"],\"crate_types\":[\"bin\"],\
+             \"name\":\"calc\",\"src_path\":\"{root}/tests/calc.rs\",\"edition\":\"2021\",\"test\":true}},\
+             \"profile\":{{\"test\":true}},\"features\":[],\"filenames\":[],\"executable\":\"{runner}\",\"fresh\":false}}"
+        );
+    }
+    "0".parse().unwrap()
+}
+"##;
+    is_not_accepted(&before, RUST_TESTS, ("kit/src/lib.rs", forged));
+}
+
 /// The library prints what the test runner would and writes its log, once and whole, and ends the process.
 #[test]
 fn results_that_a_library_prints_for_the_whole_suite() {

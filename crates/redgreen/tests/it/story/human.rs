@@ -161,6 +161,9 @@ fn fault_7_ctrl_c_and_sigkill_leave_a_persons_files_where_they_are_and_resume_go
     }
 }
 
+/// A turn has at least so many moments between its effects.
+const MOMENTS_MIN: u32 = 10;
+
 /// Every moment between two effects, from the first on.
 fn moments() -> impl Iterator<Item = String> {
     const EFFECTS_MAX: usize = 20;
@@ -178,7 +181,9 @@ fn fault_7_killed_before_and_after_each_effect_a_persons_files_stay() {
     person.does("KILL");
     person.ends();
     // On the way to the question.
+    let mut killed = 0;
     for at in moments() {
+        killed += 1;
         let mut person = Person::starts_and_is_killed(&story, "resume", &at);
         let asked = person.is_asked_at_all();
         person.does("KILL");
@@ -194,6 +199,7 @@ fn fault_7_killed_before_and_after_each_effect_a_persons_files_stay() {
     let (_, files) = seen(&story, &worktree);
     let mut screen = String::new();
     for at in moments().skip(2) {
+        killed += 1;
         let mut person = Person::starts_and_is_killed(&story, "resume", &at);
         if person.is_asked_at_all() {
             (screen, _) = person.is_asked();
@@ -213,6 +219,7 @@ fn fault_7_killed_before_and_after_each_effect_a_persons_files_stay() {
     }
     assert!(screen.contains("GREEN: "), "{screen}");
     assert_eq!(seen(&story, &worktree).1, files);
+    assert!(killed >= MOMENTS_MIN, "killed at {killed} moments only");
 }
 
 /// The engine owns the boxes, and says what it changes at the end of a turn; until then the file is the person's.
@@ -256,23 +263,25 @@ fn fault_7_a_persons_list_is_theirs_until_their_turn_is_over() {
 
 #[test]
 fn fault_7_killed_while_they_are_judged_a_person_keeps_what_they_typed_meanwhile() {
-    let story = Story::new();
-    let (person, worktree) = at_red(&story);
-    fs::write(worktree.join("test_calc.py"), TEST).unwrap();
-    person.does("enter");
-    // The tests run now; typing goes on.
-    thread::sleep(Duration::from_millis(300));
-    fs::write(worktree.join("idea.md"), "typed while the tests ran\n").unwrap();
-    person.does("KILL");
-    person.ends();
-    assert!(worktree.join("idea.md").exists());
-    let person = Person::starts(&story, "resume");
-    let (_, place) = person.is_asked();
-    assert_eq!(place, worktree);
-    assert_eq!(fs::read_to_string(worktree.join("idea.md")).unwrap(), "typed while the tests ran\n");
-    assert_eq!(fs::read_to_string(worktree.join("test_calc.py")).unwrap(), TEST);
-    person.does("KILL");
-    person.ends();
+    for (signal, after_ms) in [("KILL", 300), ("INT", 0), ("INT", 300), ("INT", 900)] {
+        let story = Story::new();
+        let (person, worktree) = at_red(&story);
+        fs::write(worktree.join("test_calc.py"), TEST).unwrap();
+        person.does("enter");
+        // The tests run now; typing goes on.
+        thread::sleep(Duration::from_millis(after_ms));
+        fs::write(worktree.join("idea.md"), "typed while the tests ran\n").unwrap();
+        person.does(signal);
+        person.ends();
+        assert!(worktree.join("idea.md").exists(), "{signal} after {after_ms} ms");
+        let person = Person::starts(&story, "resume");
+        let (_, place) = person.is_asked();
+        assert_eq!(place, worktree);
+        assert_eq!(fs::read_to_string(worktree.join("idea.md")).unwrap(), "typed while the tests ran\n");
+        assert_eq!(fs::read_to_string(worktree.join("test_calc.py")).unwrap(), TEST);
+        person.does("KILL");
+        person.ends();
+    }
 }
 
 #[test]
@@ -294,6 +303,35 @@ fn fault_7_no_number_of_refusals_takes_a_persons_work_back() {
     let (screen, _) = person.is_asked();
     assert!(screen.contains("GREEN: "), "{screen}");
     assert_eq!(story.git("for-each-ref refs/redgreen/salvage"), "", "nothing was taken back, so nothing is salvaged");
+    person.does("INT");
+    person.ends();
+}
+
+/// A person needs to hear what concerns a person: no fences of agents, no tests to keep from themselves, no refusal twice.
+#[test]
+fn fault_7_a_person_is_told_what_concerns_a_person_and_told_it_once() {
+    const REFUSED: &str = "calc.py was changed before the test was accepted";
+    let story = Story::new();
+    let person = Person::starts(&story, RUN);
+    let (screen, worktree) = person.is_asked();
+    for words in ["fence", "no telemetry", "agents see"] {
+        assert!(!screen.contains(words), "{words}: {screen}");
+    }
+    fs::write(worktree.join("test-list.md"), "- [ ] adds\n").unwrap();
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert!(screen.contains("RED: ") && !screen.contains("withheld"), "{screen}");
+    fs::write(worktree.join("calc.py"), "def add(a, b):\n    return a\n").unwrap();
+    person.does("enter");
+    let (screen, _) = person.is_asked();
+    assert_eq!(screen.matches(REFUSED).count(), 1, "{screen}");
+    assert!(!screen.contains("is tried again"), "no limit ends a person's tries: {screen}");
+    person.does("INT");
+    person.ends();
+    // Whoever comes back later has a new screen.
+    let person = Person::starts(&story, "resume");
+    let (screen, _) = person.is_asked();
+    assert_eq!(screen.matches("red.touches_implementation").count(), 1, "{screen}");
     person.does("INT");
     person.ends();
 }

@@ -10,6 +10,7 @@ use std::{fs, thread};
 
 use serde_json::Value;
 
+use super::scripts::{GREEN, PLAN, RED};
 use super::{Said, Story};
 use crate::runner::{is_installed, node_modules, versions};
 use crate::skip::skipped;
@@ -399,6 +400,36 @@ fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_be
     // Nobody is named: whoever is here and cannot work is.
     story.redgreen("run anything").exits(2).says("codex is installed and not logged in: codex login");
     nothing_is_made(&story);
+}
+
+/// Unknown is not zero: it is said at the start, after each turn, and at the end.
+#[test]
+fn fault_12_a_cost_that_nobody_knows_is_told_under_a_budget_in_dollars() {
+    let story = Story::new();
+    let turns = [
+        PLAN.replace("[[plan]]", "[[plan]]\ntokens = 10\ndollars = 0.25"),
+        RED.replace("[[red]]", "[[red]]\ntokens = 20"),
+        GREEN.replace("[[green]]", "[[green]]\ntokens = 5\ndollars = 5.0"),
+    ];
+    story.script("kata.toml", &turns.concat());
+    let said = story.redgreen("run --budget-usd 5 --script @kata.toml \"an adder\"").exits(5);
+    let said = said.says("the cost of this turn is unknown; of $5.00, $0.25 and 1 turn of unknown cost are spent");
+    let said = said.says("budget spent: $5.25 of $5.00 are spent, and 1 turn of unknown cost");
+    said.says("35 tokens, $5.25, price of 1 turn unknown");
+    let page = story.redgreen("report --html -").exits(0).stdout;
+    assert!(page.contains("20 tokens, price unknown") && page.contains("cost, 1 turn unknown"), "{page}");
+
+    // Who never tells a price is known before the first turn.
+    let story = Story::new();
+    let agent = "backoff = 0.0\n[agent.custom.quiet]\ncommand = [\"true\"]\n";
+    story.file("redgreen.toml", agent).commit("an agent");
+    let run = "run --agent quiet --max-retries 0 anything";
+    let said = story.redgreen(&format!("{run} --budget-usd 5"));
+    let said =
+        said.says("quiet may not tell what a turn costs: the budget of $5.00 limits only the costs that are known");
+    said.says("--budget-tokens N").says("1 turn of unknown cost");
+    let said = story.redgreen(&format!("{run} --branch redgreen/x"));
+    assert!(!said.stderr.contains("may not tell"), "{}", said.stderr);
 }
 
 #[test]

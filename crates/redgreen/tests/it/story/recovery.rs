@@ -201,7 +201,14 @@ fn an_agent_that_fails_is_asked_again_unless_that_cannot_help() {
     let again = listening("red", &write("test_add.py", GOOD_TEST));
     let story = story(&[PLAN, rate_limit, &failing("red", "timeout"), &half_done, &again, GREEN, DONE]);
     let said = story.redgreen(RUN).exits(3);
-    for words in ["busy [agent.rate_limit]", "said the agent [agent.timeout]", "[agent.crash]"] {
+    for words in [
+        "the agent has to wait: busy [agent.rate_limit]",
+        "RED is tried again in 0.2 s: try 2 of 4",
+        "the agent ran out of time: said the agent [agent.timeout]",
+        "RED is tried again: try 3 of 4",
+        "the agent's turn failed: ",
+        "RED is tried again: try 4 of 4",
+    ] {
         assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
     }
     assert!(told(&story, 4).contains("agent.crash"), "{}", told(&story, 4));

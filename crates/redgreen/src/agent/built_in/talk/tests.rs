@@ -224,7 +224,7 @@ fn a_model_without_tools_may_write_files_into_its_answer() {
 #[test]
 fn a_model_without_tools_shows_its_files() {
     let mut scene = Scene::new(Role::Implementing);
-    scene.settings.tools = false;
+    scene.settings.asking = Asking::Files;
     let seen = scene.words("```python\ndef add(a, b):\n    return a + b\n```\n").play().ends("done: ```", 1);
     assert!(seen.requests[0].tools.is_empty() && seen.requests[0].system.contains("code block"));
     assert_eq!(seen.file("calc.py"), "def add(a, b):\n    return a + b\n");

@@ -82,6 +82,11 @@ pub(super) fn grep(place: &Place, grep: &Grep) -> Answer {
 }
 
 /// Every file below `start` that git does not ignore and a model may see, in order.
+/// Every file of the project, by its path from the root.
+pub(super) fn all(place: &Place) -> Vec<String> {
+    files(place, place.root()).map(|path| place.shown(&path)).collect()
+}
+
 fn files(place: &Place, start: &Path) -> impl Iterator<Item = PathBuf> {
     let root = place.root().to_owned();
     let walk = WalkBuilder::new(start)

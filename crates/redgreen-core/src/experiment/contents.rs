@@ -1,0 +1,195 @@
+//! GREEN: where a test finds the code's answer equal to a value that it wrote out, does the answer hold that value? Needed for
+//! code that decides itself what is equal: an `__eq__` that leaves out a field, a number that equals its neighbours, a field
+//! that no comparison looks at.
+//!
+//! The contents of both sides are written down without the code's own operators. A literal of the expected value that the
+//! answer does not hold is then changed in the test: only where the test passes with another one as well, nothing looks at
+//! it. What the test does not write out may differ, such as the position of a parsed word.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{About, Experiment, Material, Question, Tree, is_target, selection, target_files};
+use crate::change::{Class, Kind};
+use crate::report::{Report, Status, Test};
+use crate::syntax::{self, Content, Item, Language, Literal, Looked, Wrap};
+use crate::verdict::{Code, Reason};
+
+/// Literals that are tried.
+const HIDDEN_MAX: usize = 3;
+const VALUES_PYTHON: &str = concat!(include_str!("calls/values.py"), include_str!("contents/look.py"));
+const LOOK_PYTHON: &str = include_str!("contents/look_in_test.py");
+const VALUES_SCRIPT: &str = include_str!("calls/values.mjs");
+const LOOK_SCRIPT: &str = include_str!("contents/look.js");
+const LOOK_RUST: &str = include_str!("contents/look.rs.in");
+
+/// The tests of RED, with the sides of their equalities written down.
+pub struct Look {
+    pub experiment: Experiment,
+    /// In the order of their numbers.
+    looked: Vec<(String, Looked)>,
+}
+
+/// What a test writes out, and the code's answer does not hold.
+pub struct Hidden {
+    path: String,
+    looked: Looked,
+    literal: Literal,
+}
+
+/// A side of an equality, as the test's process told it.
+#[derive(Debug, Deserialize)]
+struct Side {
+    looked: usize,
+    side: usize,
+    /// Whether a type of the project is in it.
+    own: bool,
+    content: Vec<String>,
+}
+
+pub fn look(material: &Material<'_>) -> Option<Look> {
+    let (mut edits, mut looked) = (Vec::new(), Vec::new());
+    for path in target_files(material) {
+        let language = Language::of_path(&path);
+        let Some(source) = (material.now)(&path) else { continue };
+        let Some(way) = way(material, language) else { continue };
+        let items = targets(material, &path, &source);
+        let tests: Vec<&Item> = items.iter().collect();
+        let wrap = Wrap { begin: way.begin, side: way.side };
+        let Some((text, found)) = syntax::looked_at(language, &path, &source, &tests, looked.len(), wrap) else {
+            continue;
+        };
+        edits.push((path.clone(), format!("{text}{}", way.end)));
+        looked.extend(found.into_iter().map(|one| (path.clone(), one)));
+    }
+    let files: Vec<String> = edits.iter().map(|(path, _)| path.clone()).collect();
+    let what = "the tests, with both sides of their equalities written down";
+    let run = Experiment::of_tests(Question::Contents, Tree::Head, selection(&files, material.targets), what);
+    (!edits.is_empty()).then_some(Look { experiment: Experiment { edits, ..run }, looked })
+}
+
+/// How sides are written down in a language.
+struct Way {
+    side: &'static dyn Fn(usize, usize, &str) -> String,
+    /// Put at the beginning of each test.
+    begin: &'static str,
+    /// Put at the end of the file.
+    end: String,
+}
+
+fn way(material: &Material<'_>, language: Language) -> Option<Way> {
+    match language {
+        Language::Python => Some(Way {
+            begin: "",
+            side: &|number, side, text| format!("_redgreen_look({number}, {side}, ({text}))"),
+            end: LOOK_PYTHON.replace("SOURCE", &Value::from(VALUES_PYTHON).to_string()),
+        }),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => Some(Way {
+            begin: "",
+            side: &|number, side, text| format!("redgreenLook({number}, {side}, ({text}))"),
+            end: format!("\n{LOOK_SCRIPT}\n{VALUES_SCRIPT}"),
+        }),
+        // Building takes long: only where somebody says what is equal.
+        Language::Rust => says_what_is_equal(material).then(|| Way {
+            begin: LOOK_RUST,
+            side: &|number, side, text| format!("*redgreen_look({number}, {side}, &({text}))"),
+            end: String::new(),
+        }),
+        Language::Go | Language::Java | Language::Other => None,
+    }
+}
+
+fn says_what_is_equal(material: &Material<'_>) -> bool {
+    let mut code = material.change.paths.iter().filter(|changed| {
+        matches!(changed.class, Class::Implementation | Class::Mixed) && changed.kind != Kind::Deleted
+    });
+    code.any(|changed| {
+        changed.path.ends_with(".rs")
+            && (material.now)(&changed.path).is_some_and(|text| text.contains("PartialEq for "))
+    })
+}
+
+fn targets(material: &Material<'_>, path: &str, source: &str) -> Vec<Item> {
+    let mut items = syntax::items(Language::of_path(path), path, source);
+    items.retain(|item| item.is_test && is_target(material, path, &item.name));
+    items
+}
+
+impl Look {
+    /// What the tests write out and the answers do not hold.
+    pub fn hidden(&self, log: &str) -> Vec<Hidden> {
+        let mut lefts: Vec<Side> = Vec::new();
+        let mut all: Vec<Hidden> = Vec::new();
+        for told in log.lines().filter_map(|line| serde_json::from_str::<Side>(line).ok()) {
+            if told.side == 0 {
+                lefts.retain(|known| known.looked != told.looked);
+                lefts.push(told);
+                continue;
+            }
+            let Some(left) = lefts.iter().find(|known| known.looked == told.looked) else { continue };
+            let Some((path, looked)) = self.looked.get(told.looked) else { continue };
+            let (expected, answer) = if looked.expected == 0 { (left, &told) } else { (&told, left) };
+            let is_hidden =
+                |literal: &&Literal| answer.own && literal.is_in(&expected.content) && !literal.is_in(&answer.content);
+            for literal in looked.literals.iter().filter(is_hidden) {
+                let known = all.iter().any(|one| one.path == *path && one.literal.span == literal.span);
+                if !known && all.len() < HIDDEN_MAX {
+                    all.push(Hidden { path: path.clone(), looked: looked.clone(), literal: literal.clone() });
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Hidden {
+    /// The test with another value in its place.
+    pub fn experiment(&self, material: &Material<'_>) -> Option<Experiment> {
+        let mut source = (material.now)(&self.path)?;
+        source.get(self.literal.span.clone())?;
+        source.replace_range(self.literal.span.clone(), &self.literal.other);
+        let files = [self.path.clone()];
+        let what = format!("{} with {} in place of {}", self.looked.item, self.literal.other, self.literal.text);
+        let run = Experiment::of_tests(Question::Contents, Tree::Head, selection(&files, material.targets), &what);
+        Some(Experiment { edits: vec![(self.path.clone(), source)], ..run })
+    }
+
+    /// The reason where the test passes with the other value as well.
+    pub fn weigh(&self, report: &Report) -> Option<Reason> {
+        let about = About { file: self.path.clone(), item: self.looked.item.clone() };
+        let seen: Vec<&Test> = report.tests.iter().filter(|test| about.is(test)).collect();
+        let first = seen.first().filter(|_| seen.iter().all(|test| test.status == Status::Passed))?;
+        let sentence = format!(
+            "{} expects {}, the code's answer does not hold it, and the test passes with {} as well: the code's own equality \
+             leaves it out",
+            first.id, self.literal.text, self.literal.other
+        );
+        let reason = Reason::new(Code::GreenSuspicious, sentence).test(&first.id);
+        Some(reason.place(Some(&self.path), Some(self.looked.line)))
+    }
+}
+
+impl Literal {
+    /// Whether contents hold it; a number as exactly as it is written.
+    fn is_in(&self, contents: &[String]) -> bool {
+        match &self.content {
+            Content::Text(text) => contents.iter().any(|one| one.contains(text.as_str())),
+            Content::Number(text) => {
+                let Some((wanted, apart)) = exactly(text) else { return true };
+                let is_same = |word: &str| word.parse::<f64>().is_ok_and(|number| (number - wanted).abs() <= apart);
+                let is_part = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '-' | '+' | 'e');
+                contents.iter().any(|one| one.split(|letter: char| !is_part(letter)).any(is_same))
+            }
+        }
+    }
+}
+
+/// A number, and how far another one may be away that is written alike.
+fn exactly(text: &str) -> Option<(f64, f64)> {
+    let number = text.parse::<f64>().ok()?;
+    let digits = text.split_once('.').map_or(0, |(_, after)| after.len());
+    Some((number, 0.5 * 0.1_f64.powi(i32::try_from(digits).ok()?)))
+}
+
+#[cfg(test)]
+mod tests;

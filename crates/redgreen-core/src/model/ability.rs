@@ -1,0 +1,206 @@
+//! What a server says of a model, and how a model of such ability is asked. Servers on one's own machine say how large a
+//! model is and how much it takes at once, each in its own way; what they do not say is found out by trying.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Block, Message, Reply, Request, Tool};
+
+/// Models with fewer parameters lose their way in a conversation with tools.
+const SMALL_PARAMETERS: u64 = 9_000_000_000;
+/// A conversation with tools and files needs more tokens than these.
+const SMALL_WINDOW: u64 = 16_000;
+const WINDOW_MIN: u64 = 1_024;
+const WINDOW_MAX: u64 = 100_000_000;
+/// Tokens of an answer to a trial.
+const TRIAL_TOKENS: u32 = 120;
+
+/// What is known of a model on a server; `None` is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ability {
+    pub parameters: Option<u64>,
+    /// Tokens that the server takes at once.
+    pub window: Option<u64>,
+    /// It called the right one of several tools when told to.
+    pub tools: Option<bool>,
+    /// The server kept the answer to a schema.
+    pub schemas: Option<bool>,
+}
+
+/// How a model is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asking {
+    /// In a conversation with tools.
+    Tools,
+    /// In a conversation; it answers with whole files.
+    Files,
+    /// By one small question for each request; the rest is decided without it.
+    Questions,
+}
+
+impl Ability {
+    /// Whether what the server says decides it, so that nothing has to be tried.
+    pub fn is_small(&self) -> bool {
+        self.parameters.is_some_and(|count| count < SMALL_PARAMETERS)
+            || self.window.is_some_and(|window| window < SMALL_WINDOW)
+    }
+
+    pub fn asking(&self) -> Asking {
+        if self.is_small() || self.tools == Some(false) { Asking::Questions } else { Asking::Tools }
+    }
+
+    /// Adds what another answer says.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            parameters: self.parameters.or(other.parameters),
+            window: self.window.or(other.window),
+            tools: self.tools.or(other.tools),
+            schemas: self.schemas.or(other.schemas),
+        }
+    }
+}
+
+/// What an answer says of a model, whichever server it is from: llama.cpp's `/props`, Ollama's `/api/show`, LM Studio's
+/// `/api/v0/models`, and the `/models` of llama.cpp and vLLM.
+pub fn said(answer: &str, model: &str) -> Ability {
+    let Ok(answer) = serde_json::from_str::<Value>(answer) else { return Ability::default() };
+    let listed = answer.get("data").and_then(Value::as_array).into_iter().flatten();
+    let listed: Vec<&Value> = listed.collect();
+    let named = listed.iter().find(|one| one.get("id").and_then(Value::as_str) == Some(model));
+    // A server with one model answers with it, whatever it is called.
+    let entry = named.or(if let [only] = listed.as_slice() { Some(only) } else { None });
+    let entry = entry.copied().unwrap_or(&Value::Null);
+    let number = |value: Option<&Value>| value.and_then(Value::as_u64);
+    let shown = answer.get("model_info").and_then(Value::as_object);
+    let info = |ending: &str| {
+        shown.into_iter().flatten().find(|(key, _)| key.ends_with(ending)).and_then(|(_, value)| value.as_u64())
+    };
+    let set = answer
+        .get("parameters")
+        .and_then(Value::as_str)
+        .and_then(|text| text.lines().find_map(|line| line.strip_prefix("num_ctx")?.trim().parse().ok()));
+    let window = [
+        number(answer.pointer("/default_generation_settings/n_ctx")),
+        number(entry.get("loaded_context_length")),
+        number(entry.get("max_model_len")),
+        set,
+        number(entry.get("max_context_length")),
+    ];
+    let parameters = [number(entry.pointer("/meta/n_params")), info(".parameter_count")];
+    let is_sound = |window: &u64| (WINDOW_MIN..=WINDOW_MAX).contains(window);
+    Ability {
+        parameters: parameters.into_iter().flatten().find(|count| *count > 0),
+        window: window.into_iter().flatten().find(is_sound),
+        ..Ability::default()
+    }
+}
+
+/// Asks for a small answer by a schema, of a model that would answer otherwise by itself.
+pub fn schema_trial(model: &str) -> Request {
+    let schema = json!({
+        "type": "object",
+        "properties": {"legs": {"type": "integer"}},
+        "required": ["legs"],
+        "additionalProperties": false,
+    });
+    Request {
+        model: model.to_owned(),
+        messages: vec![said_by_us("How many legs has a horse? Answer in one sentence.")],
+        max_tokens: TRIAL_TOKENS,
+        schema: Some(schema),
+        temperature: Some(0.0),
+        ..Request::default()
+    }
+}
+
+/// Whether the answer keeps to the schema of the trial.
+pub fn keeps_schema(reply: &Reply) -> bool {
+    let text: String = reply.blocks.iter().filter_map(text_of).collect();
+    serde_json::from_str::<Value>(text.trim()).is_ok_and(|value| value.get("legs").is_some_and(Value::is_i64))
+}
+
+/// Asks for the call of one tool among all that a turn has.
+pub fn tool_trial(model: &str, tools: Vec<Tool>) -> Request {
+    Request {
+        model: model.to_owned(),
+        system: "You work with tools. You never guess what a file holds.".to_owned(),
+        tools,
+        messages: vec![said_by_us("Look into the file notes/today.txt.")],
+        max_tokens: TRIAL_TOKENS,
+        temperature: Some(0.0),
+        ..Request::default()
+    }
+}
+
+/// Whether the answer calls the tool that it needs, as it has to be called.
+pub fn calls_tool(reply: &Reply) -> bool {
+    reply.blocks.iter().any(|block| match block {
+        Block::ToolUse { name, input, .. } => {
+            name == "Read" && input.get("file_path").and_then(Value::as_str) == Some("notes/today.txt")
+        }
+        Block::Text { .. } | Block::ToolResult { .. } | Block::Opaque { .. } => false,
+    })
+}
+
+fn said_by_us(text: &str) -> Message {
+    Message::User(vec![Block::Text { text: text.to_owned() }])
+}
+
+fn text_of(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text { text } => Some(text),
+        Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Opaque { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(answer: &str, parameters: Option<u64>, window: Option<u64>, asking: Asking) {
+        let seen = said(answer, "m");
+        assert_eq!((seen.parameters, seen.window, seen.asking()), (parameters, window, asking), "{answer}");
+    }
+
+    #[test]
+    fn servers_say_how_large_a_model_is() {
+        use Asking::{Questions, Tools};
+        check(r#"{"default_generation_settings": {"n_ctx": 8192}}"#, None, Some(8192), Questions);
+        check(
+            r#"{"data": [{"id": "x.gguf", "meta": {"n_params": 1777088000}}]}"#,
+            Some(1_777_088_000),
+            None,
+            Questions,
+        );
+        check(
+            r#"{"data": [{"id": "a"}, {"id": "m", "meta": {"n_params": 30000000000}}]}"#,
+            Some(30_000_000_000),
+            None,
+            Tools,
+        );
+        check(r#"{"data": [{"id": "m", "max_model_len": 32768}]}"#, None, Some(32_768), Tools);
+        check(
+            r#"{"data": [{"id": "m", "loaded_context_length": 4096, "max_context_length": 131072}]}"#,
+            None,
+            Some(4096),
+            Questions,
+        );
+        let ollama =
+            r#"{"parameters": "stop x\nnum_ctx   4096", "model_info": {"general.parameter_count": 7615616512}}"#;
+        check(ollama, Some(7_615_616_512), Some(4096), Questions);
+        check(r#"{"data": [{"id": "a", "max_model_len": 1}, {"id": "b"}]}"#, None, None, Tools);
+        check(r#"{"default_generation_settings": {"n_ctx": 3}}"#, None, None, Tools);
+        check("<html>", None, None, Tools);
+    }
+
+    #[test]
+    fn what_was_tried_decides_where_nobody_says() {
+        let failed = Ability { tools: Some(false), ..Ability::default() };
+        assert_eq!(failed.asking(), Asking::Questions);
+        let known = Ability { parameters: Some(70_000_000_000), tools: Some(true), ..Ability::default() };
+        assert_eq!(known.or(failed).asking(), Asking::Tools);
+    }
+}

@@ -1,0 +1,216 @@
+//! A way of asking for models that cannot carry a conversation: one small question for each request, and everything that
+//! can be decided without the model is. The next box, names of files, imports and tests of written-out examples are
+//! decided here; only the examples and the code are asked for. Nothing here is a verdict: the judge sees the files.
+
+mod convention;
+mod example;
+mod repair;
+mod way;
+mod words;
+
+use serde_json::Value;
+
+use crate::agent::Assignment;
+use crate::brief::TestCase;
+use crate::brief::blocks::Block;
+use crate::phase::Role;
+use crate::syntax::Language;
+use crate::test_list::{self, TestList};
+use example::Example;
+use way::Way;
+
+pub use way::ASKS_MAX;
+
+/// What is known when a question is put together.
+pub struct Scene<'a> {
+    pub assignment: &'a Assignment,
+    /// The name of the test framework, as its row has it.
+    pub framework: &'a str,
+    /// Every file of the project, by its path.
+    pub files: &'a [String],
+    /// What a file holds.
+    pub look: &'a dyn Fn(&str) -> Option<String>,
+    /// Tokens that the model takes at once.
+    pub window: u64,
+    /// The server keeps an answer to a schema.
+    pub schemas: bool,
+}
+
+/// One small question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    way: Way,
+    /// Examples whose results are worked out once more.
+    doubted: Vec<Example>,
+    pub system: String,
+    pub text: String,
+    /// What the answer has to look like, where the server can see to it.
+    pub schema: Option<Value>,
+    pub temperature: f32,
+    pub max_tokens: u32,
+}
+
+/// What follows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Move {
+    /// It is decided: by us, or by an answer.
+    Decided(Decided),
+    Ask(Box<Question>),
+}
+
+/// What a turn comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    pub files: Vec<Block>,
+    /// What the agent is taken to have said.
+    pub answer: String,
+    /// What was decided or repaired, for the transcript.
+    pub remarks: Vec<String>,
+}
+
+/// Whether this turn can be put as questions: one test at a time, in a language whose customs are known.
+pub fn is_for(assignment: &Assignment, framework: &str, files: &[String]) -> bool {
+    !assignment.is_batch() && convention::language(framework, files) != Language::Other
+}
+
+/// The next move, after so many questions of this turn.
+pub fn next(scene: &Scene<'_>, asked: u32) -> Move {
+    let tries = scene.assignment.attempt.saturating_sub(1).saturating_add(asked);
+    match scene.assignment.role {
+        Role::TestList => plan(scene, tries),
+        Role::Test => test(scene, tries),
+        Role::Implementing => ask(scene, way::implementing(tries)),
+        Role::Refactor => Move::Decided(Decided {
+            answer: "nothing to improve".to_owned(),
+            remarks: vec!["not asked: REFACTOR is left out with small models, the green code stays".to_owned()],
+            ..Decided::default()
+        }),
+        Role::Diagnosis => Move::Decided(Decided {
+            answer: words::failing(scene),
+            remarks: vec!["not asked: the failing lines are the diagnosis".to_owned()],
+            ..Decided::default()
+        }),
+    }
+}
+
+/// What an answer comes to, or why it is of no use.
+///
+/// A small model's examples are often wrong, and code cannot meet a wrong one: only those count whose results it gives
+/// twice, the second time without seeing the first.
+pub fn settle(scene: &Scene<'_>, question: &Question, answer: &str) -> Result<Move, String> {
+    let decided = match question.way {
+        Way::Examples { .. } => {
+            let doubted = example::read(scene, answer)?;
+            return Ok(Move::Ask(Box::new(words::once_more(scene, doubted))));
+        }
+        Way::OnceMore => {
+            let doubted = question.doubted.len();
+            let agreed = example::agreed(scene, &question.doubted, answer)?;
+            let remark = format!("{} of {doubted} examples got the same result twice", agreed.len());
+            let mut decided = match scene.assignment.role {
+                Role::TestList => planned(scene, agreed)?,
+                Role::Test | Role::Implementing | Role::Diagnosis | Role::Refactor => tested(scene, &agreed)?,
+            };
+            decided.remarks.push(remark);
+            Ok(decided)
+        }
+        Way::Behaviours { .. } => listed(scene, &example::sentences(answer)?),
+        Way::TestCode { .. } => repair::test(scene, answer),
+        Way::Code { .. } => repair::code(scene, answer),
+    }?;
+    let unchanged =
+        |file: &Block| (scene.look)(&file.path).is_some_and(|now| now.trim_end() == file.content.trim_end());
+    if !decided.files.is_empty() && decided.files.iter().all(unchanged) {
+        return Err("the answer is what the file holds already".to_owned());
+    }
+    Ok(Move::Decided(decided))
+}
+
+fn ask(scene: &Scene<'_>, way: Way) -> Move {
+    Move::Ask(Box::new(words::question(scene, way)))
+}
+
+/// The next open box; a list from the request's own examples; a question.
+fn plan(scene: &Scene<'_>, tries: u32) -> Move {
+    let list = TestList::parse(&(scene.look)(test_list::FILE).unwrap_or_default());
+    if let Some(next) = list.pending().into_iter().next() {
+        let remarks = vec![format!("not asked: the next open box is {next:?}")];
+        return Move::Decided(Decided { answer: choice(Some(scene.case(&next))), remarks, ..Decided::default() });
+    }
+    if !list.items.is_empty() {
+        let remarks = vec!["not asked: every box is ticked".to_owned()];
+        return Move::Decided(Decided { answer: choice(None), remarks, ..Decided::default() });
+    }
+    let examples = example::written(&scene.assignment.request);
+    match planned(scene, examples) {
+        Ok(mut decided) if tries == 0 => {
+            decided.remarks.push("not asked: the request has examples of its own".to_owned());
+            Move::Decided(decided)
+        }
+        Ok(_) | Err(_) => ask(scene, way::planning(tries)),
+    }
+}
+
+/// A box for each function, with its examples.
+fn planned(scene: &Scene<'_>, examples: Vec<Example>) -> Result<Decided, String> {
+    let mut boxes: Vec<(String, Vec<String>)> = Vec::new();
+    for example in examples {
+        let words = example.words();
+        match boxes.iter_mut().find(|(function, _)| *function == example.function) {
+            Some((_, known)) if known.len() >= example::EXAMPLES_MAX || known.contains(&words) => {}
+            Some((_, known)) => known.push(words),
+            None => boxes.push((example.function, vec![words])),
+        }
+    }
+    let boxes: Vec<String> = boxes.into_iter().map(|(_, examples)| examples.join("; ")).collect();
+    listed(scene, &boxes)
+}
+
+/// The list with these boxes, and the first of them chosen.
+fn listed(scene: &Scene<'_>, boxes: &[String]) -> Result<Decided, String> {
+    let first = boxes.first().ok_or("the answer holds no behaviour that can be tested")?;
+    let content = boxes.iter().map(|behaviour| format!("- [ ] {behaviour}\n")).collect();
+    let list = Block { path: test_list::FILE.to_owned(), content };
+    Ok(Decided { files: vec![list], answer: choice(Some(scene.case(first))), remarks: Vec::new() })
+}
+
+/// A test of written-out examples is written by us; any other is asked for.
+fn test(scene: &Scene<'_>, tries: u32) -> Move {
+    let behaviour = scene.assignment.current.as_ref().map_or("", |test| test.description.as_str());
+    let examples = example::written(behaviour);
+    match tested(scene, &examples) {
+        Ok(mut decided) if tries == 0 => {
+            decided.remarks.push("not asked: the test holds the examples of the box".to_owned());
+            Move::Decided(decided)
+        }
+        Ok(_) | Err(_) => ask(scene, way::testing(tries)),
+    }
+}
+
+fn tested(scene: &Scene<'_>, examples: &[Example]) -> Result<Decided, String> {
+    let test = scene.assignment.current.as_ref().ok_or("no behaviour is chosen")?;
+    let now = (scene.look)(&test.test_file);
+    let content = example::test(scene, test, examples, now.as_deref()).ok_or("no example can be made a test")?;
+    let file = Block { path: test.test_file.clone(), content };
+    Ok(Decided { files: vec![file], ..Decided::default() })
+}
+
+/// What a planner answers.
+fn choice(test: Option<TestCase>) -> String {
+    serde_json::json!({ "currentTest": test }).to_string()
+}
+
+impl Scene<'_> {
+    fn language(&self) -> Language {
+        convention::language(self.framework, self.files)
+    }
+
+    /// A behaviour with the files that the project's customs give it.
+    fn case(&self, behaviour: &str) -> TestCase {
+        let (test_file, impl_file) = convention::files(self, behaviour);
+        TestCase { description: behaviour.to_owned(), test_file, impl_file }
+    }
+}
+
+#[cfg(test)]
+mod tests;

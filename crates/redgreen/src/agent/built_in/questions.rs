@@ -1,0 +1,87 @@
+//! A turn as small questions: what can be decided without the model is, and each answer is put right or asked for in
+//! another way. The judge sees the files, as after any other turn.
+
+use anyhow::Result;
+use redgreen_core::agent::{Said, Turn};
+use redgreen_core::model::{Block, FaultKind, Message, Request, Stop};
+use redgreen_core::question::{self, Decided, Move, Question, Scene};
+
+use super::talk::{Talk, failed, text_of};
+
+impl Talk<'_, '_> {
+    /// Asks until the turn is decided or too much was asked. `framework` is the one of the project's tests.
+    pub(super) fn questions(&mut self, framework: &str, files: &[String]) -> Result<Turn> {
+        let place = self.bench.place.clone();
+        let look = move |path: &str| place.text(path).ok();
+        let scene = Scene {
+            assignment: self.orders.assignment,
+            framework,
+            files,
+            look: &look,
+            window: self.settings.window,
+            schemas: self.settings.schemas,
+        };
+        let mut asked = 0;
+        let mut follow_up: Option<Box<Question>> = None;
+        while asked < question::ASKS_MAX {
+            let next = match follow_up.take() {
+                Some(question) => Move::Ask(question),
+                None => question::next(&scene, asked),
+            };
+            let question = match next {
+                Move::Decided(decided) => return Ok(self.decided(decided)),
+                Move::Ask(question) => question,
+            };
+            let request = self.request(&question);
+            if let Some(turn) = self.out_of_bounds(&request) {
+                return Ok(turn);
+            }
+            self.minutes.heard(&question.text);
+            asked += 1;
+            let reply = match self.put(&request)? {
+                Ok(reply) => reply,
+                Err(fault) if fault.kind == FaultKind::TooLong => {
+                    self.minutes.note(&format!("the question is too long: {}", fault.message));
+                    continue;
+                }
+                Err(fault) => return Ok(failed(&fault, self.model)),
+            };
+            let answer = text_of(&reply.blocks);
+            self.minutes.said(&answer);
+            if reply.stop == Stop::MaxTokens {
+                self.minutes.note("the answer was cut off: asked in another way");
+                continue;
+            }
+            let settled = question::settle(&scene, &question, &answer);
+            match settled {
+                Ok(Move::Decided(decided)) => return Ok(self.decided(decided)),
+                Ok(Move::Ask(question)) => follow_up = Some(question),
+                Err(why) => self.minutes.note(&format!("of no use, asked in another way: {why}")),
+            }
+        }
+        self.minutes.note(&format!("stopped after {asked} questions"));
+        Ok(Turn::Done { answer: String::new() })
+    }
+
+    fn decided(&mut self, decided: Decided) -> Turn {
+        decided.remarks.iter().for_each(|remark| self.minutes.note(remark));
+        for file in &decided.files {
+            (self.orders.live)(&Said::Tool { name: "Write".to_owned(), what: file.path.clone() });
+            let wrote = self.bench.write(&file.path, &file.content);
+            self.minutes.tool("Write", &file.path, &wrote);
+        }
+        Turn::Done { answer: decided.answer }
+    }
+
+    fn request(&self, question: &Question) -> Request {
+        Request {
+            model: self.model.to_owned(),
+            system: question.system.clone(),
+            messages: vec![Message::User(vec![Block::Text { text: question.text.clone() }])],
+            max_tokens: question.max_tokens.min(self.settings.max_tokens),
+            schema: question.schema.clone(),
+            temperature: Some(question.temperature),
+            ..Request::default()
+        }
+    }
+}

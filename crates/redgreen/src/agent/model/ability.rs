@@ -1,0 +1,118 @@
+//! What a model on a server of one's own can do: the server is asked once, then the model is tried, and both are
+//! remembered for the next run.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use redgreen_core::model::ability::{self, Ability};
+use redgreen_core::model::wire::Wire;
+use redgreen_core::model::{Reply, Request, Tool};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::Client;
+use crate::private;
+use crate::process::Stop;
+
+/// A server that is busy with an answer still tells what it is.
+const FACTS_TIME: Duration = Duration::from_secs(5);
+
+impl Client {
+    /// What is known of the model. Models that are somebody else's service are not tried: they all call tools.
+    pub fn ability(&self, memory: Option<&Path>, tools: Vec<Tool>, deadline: Instant, stop: &Stop) -> Result<Ability> {
+        if let Some(recorded) = self.recorded_ability()? {
+            return Ok(recorded);
+        }
+        if self.is_replaying() || !self.is_own_server() {
+            return Ok(Ability::default());
+        }
+        let file = memory.map(|folder| self.memory(folder));
+        let remembered = file.as_deref().and_then(|file| std::fs::read_to_string(file).ok());
+        let remembered: Option<Ability> = remembered.and_then(|text| serde_json::from_str(&text).ok());
+        let facts = self.facts();
+        // Another window or another size is another model under the same name.
+        let known = remembered.filter(|known| (known.window, known.parameters) == (facts.window, facts.parameters));
+        let ability = match known {
+            Some(known) => known,
+            None => {
+                let tried = self.tried(facts, tools, deadline, stop)?;
+                // One that could not be tried is tried again.
+                if let Some((file, folder)) = file.as_deref().and_then(|file| Some((file, file.parent()?)))
+                    && tried.schemas.or(tried.tools).is_some()
+                {
+                    let text = serde_json::to_vec(&tried)?;
+                    private::create_dir_all(folder).and_then(|()| private::write(file, &text)).ok();
+                }
+                tried
+            }
+        };
+        self.record_ability(&ability)?;
+        Ok(ability)
+    }
+
+    /// Chat Completions without a key that is needed: Ollama, llama.cpp, LM Studio, vLLM.
+    fn is_own_server(&self) -> bool {
+        let provider = self.provider();
+        !provider.needs_key && provider.dialect.wire == Wire::Chat
+    }
+
+    /// What the server says by itself.
+    fn facts(&self) -> Ability {
+        let provider = self.provider();
+        let root = provider.base.strip_suffix("/v1").unwrap_or(&provider.base);
+        let places = [
+            (format!("{}/models", provider.base), None),
+            (format!("{root}/props"), None),
+            (format!("{root}/api/v0/models"), None),
+            (format!("{root}/api/show"), Some(json!({ "model": provider.model }))),
+        ];
+        let mut known = Ability::default();
+        for (url, body) in places {
+            if known.window.is_some() && known.parameters.is_some() {
+                break;
+            }
+            if let Some(answer) = self.look_up(&url, body.as_ref(), FACTS_TIME) {
+                known = known.or(ability::said(&answer, &provider.model));
+            }
+        }
+        known
+    }
+
+    /// A small model is tried with a schema, any other with tools: that is how they would be asked.
+    fn tried(&self, known: Ability, tools: Vec<Tool>, deadline: Instant, stop: &Stop) -> Result<Ability> {
+        let model = &self.provider().model;
+        let mut known = known;
+        if !known.is_small() {
+            known.tools = self.trial(&ability::tool_trial(model, tools), ability::calls_tool, deadline, stop)?;
+        }
+        if known.is_small() || known.tools == Some(false) {
+            known.schemas = self.trial(&ability::schema_trial(model), ability::keeps_schema, deadline, stop)?;
+        }
+        Ok(known)
+    }
+
+    /// `None` where there was no answer, which says nothing of the model.
+    fn trial(
+        &self,
+        request: &Request,
+        passes: fn(&Reply) -> bool,
+        deadline: Instant,
+        stop: &Stop,
+    ) -> Result<Option<bool>> {
+        let reply = self.ask_unrecorded(request, deadline, stop)?;
+        Ok(match reply {
+            Ok(reply) => Some(passes(&reply)),
+            // Some servers refuse what they do not know.
+            Err(fault) if !fault.kind.is_passing() => Some(false),
+            Err(_) => None,
+        })
+    }
+
+    fn memory(&self, folder: &Path) -> PathBuf {
+        let provider = self.provider();
+        let digest = Sha256::digest(format!("{}\n{}", provider.base, provider.model).as_bytes());
+        let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        folder.join("redgreen/models").join(format!("{name}.json"))
+    }
+}

@@ -1,0 +1,88 @@
+//! Runs with a small model of one's own: its real answers, played from cassettes that `bench models` recorded
+//! (Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, llama.cpp), and a scripted one for how a model comes to be asked so.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::Story;
+use crate::server::{Seen, Server, Turn};
+
+fn cassettes() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/story/small_models");
+    let mut found: Vec<(String, String)> = fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|entry| {
+            let name = entry.path().file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(entry.path()).unwrap())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// What the user asked for: the first line of every question.
+fn request(cassette: &str) -> String {
+    let asked = cassette.lines().find_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        line.pointer("/request/messages/1/content").and_then(Value::as_str).map(str::to_owned)
+    });
+    asked.unwrap().lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn a_small_models_real_answers_become_finished_runs() {
+    let cassettes = cassettes();
+    assert!(cassettes.len() >= 8, "{}", cassettes.len());
+    for (name, cassette) in cassettes {
+        let story = Story::new();
+        story.file("redgreen.toml", "backoff = 0.0\n[model]\nreplay = \"kata.jsonl\"\n").commit("a model");
+        let kept = story.root.join(".git/redgreen/cassettes");
+        fs::create_dir_all(&kept).unwrap();
+        fs::write(kept.join("kata.jsonl"), &cassette).unwrap();
+        let mut run = story.prepare("run --no-input --model llamacpp/model.gguf");
+        let output = run.arg(request(&cassette)).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{name}: {said}");
+        let status = story.redgreen("status --json").exits(0).json();
+        let run = &status["runs"][0];
+        assert!(run["phase"] == "COMPLETE" && run["cycles"].as_u64() >= Some(1), "{name}: {run}");
+        let asked = cassette.lines().filter(|line| line.contains("\"request\"")).count();
+        assert_eq!(run["spent"]["requests"], json!(asked), "{name}: every exchange was played");
+    }
+}
+
+/// A server that says how small its model is, and a model that answers questions and nothing else.
+fn small(seen: &Seen) -> Turn {
+    let body = seen.body.to_string();
+    if seen.path.ends_with("/models") {
+        return Turn::status(200).body(r#"{"data": [{"id": "m", "meta": {"n_params": 1500000000}}]}"#);
+    }
+    if seen.path.ends_with("/props") {
+        return Turn::status(200).body(r#"{"default_generation_settings": {"n_ctx": 4096}}"#);
+    }
+    if body.contains("legs has a horse") {
+        return Turn::say("{\"legs\": 4}");
+    }
+    assert!(!body.contains("\"tools\""), "a small model gets no tools: {body}");
+    assert!(body.len() < 4_500, "{} bytes: {body}", body.len());
+    Turn::say("Sure! Here it is:\n```python\ndef double(n):\n    return 2 * n\n\n\nprint(double(2))\n```\nIt doubles.")
+}
+
+#[test]
+fn how_a_model_is_asked_is_found_out_once_and_remembered() {
+    let server = Server::answering(small);
+    let story = Story::new().env("LLAMA_BASE_URL", &format!("{}/v1", server.url));
+    let run = "run --no-input --model llamacpp/m \"double(n): double(2) is 4, double(5) is 10\"";
+    story.redgreen(run).exits(3).says("green.passes");
+    let trials = || server.requests().iter().filter(|seen| seen.body.to_string().contains("legs")).count();
+    let asked = || server.requests().iter().filter(|seen| seen.body.to_string().contains("whole file")).count();
+    assert_eq!((trials(), asked()), (1, 1), "one trial, one question");
+    let code = story.git(&format!("show {}:double.py", story.branch()));
+    assert_eq!(code, "def double(n):\n    return 2 * n");
+    story.redgreen("abort").exits(0);
+    story.redgreen(run).exits(3);
+    assert_eq!((trials(), asked()), (1, 2), "the trial is remembered");
+}
