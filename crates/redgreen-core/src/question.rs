@@ -135,7 +135,7 @@ fn plan(scene: &Scene<'_>, tries: u32) -> Move {
     let list = TestList::parse(&(scene.look)(test_list::FILE).unwrap_or_default());
     if let Some(next) = list.pending().into_iter().next() {
         let remarks = vec![format!("not asked: the next open box is {next:?}")];
-        return Move::Decided(Decided { answer: choice(Some(scene.case(&next))), remarks, ..Decided::default() });
+        return Move::Decided(Decided { answer: choice(Some(&scene.case(&next))), remarks, ..Decided::default() });
     }
     if !list.items.is_empty() {
         let remarks = vec!["not asked: every box is ticked".to_owned()];
@@ -171,7 +171,7 @@ fn listed(scene: &Scene<'_>, boxes: &[String]) -> Result<Decided, String> {
     let first = boxes.first().ok_or("the answer holds no behaviour that can be tested")?;
     let content = boxes.iter().map(|behaviour| format!("- [ ] {behaviour}\n")).collect();
     let list = Block { path: test_list::FILE.to_owned(), content };
-    Ok(Decided { files: vec![list], answer: choice(Some(scene.case(first))), remarks: Vec::new() })
+    Ok(Decided { files: vec![list], answer: choice(Some(&scene.case(first))), remarks: Vec::new() })
 }
 
 /// A test of written-out examples is written by us; any other is asked for.
@@ -196,7 +196,7 @@ fn tested(scene: &Scene<'_>, examples: &[Example]) -> Result<Decided, String> {
 }
 
 /// What a planner answers.
-fn choice(test: Option<TestCase>) -> String {
+fn choice(test: Option<&TestCase>) -> String {
     serde_json::json!({ "currentTest": test }).to_string()
 }
 

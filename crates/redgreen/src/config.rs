@@ -333,7 +333,7 @@ impl Environment {
             model: text("TDD_MODEL").and_then(|value| value.into_string().ok()),
             models: Models::read(|name| text(name).and_then(|value| value.into_string().ok())),
             worktrees: path("REDGREEN_WORKTREES"),
-            virtual_env: path("VIRTUAL_ENV").map(without_detours),
+            virtual_env: path("VIRTUAL_ENV").map(stores::without_detours),
             kill_at: text("REDGREEN_KILL_AT").and_then(|value| value.into_string().ok()),
             path: text("PATH"),
             editor: text("VISUAL").or_else(|| text("EDITOR")).and_then(|value| value.into_string().ok()),
@@ -646,12 +646,6 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
     (line, column)
-}
-
-/// A path with `..` in it leads through folders that the clean room does not have.
-fn without_detours(path: PathBuf) -> PathBuf {
-    let is_detour = path.components().any(|part| part == std::path::Component::ParentDir);
-    if is_detour { path.canonicalize().unwrap_or(path) } else { path }
 }
 
 #[cfg(test)]

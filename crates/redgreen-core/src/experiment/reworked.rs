@@ -164,7 +164,8 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn of(material: &Material<'_>) -> Self {
-        let (mut old, mut new): (Vec<(&str, syntax::Name)>, Vec<(&str, syntax::Name)>) = (Vec::new(), Vec::new());
+        let mut old: Vec<(&str, syntax::Name)> = Vec::new();
+        let mut new: Vec<(&str, syntax::Name)> = Vec::new();
         let code = |changed: &&ChangedPath| matches!(changed.class, Class::Implementation | Class::Mixed);
         for changed in material.change.paths.iter().filter(code) {
             let (path, language) = (changed.path.as_str(), Language::of_path(&changed.path));

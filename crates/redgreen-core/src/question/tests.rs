@@ -27,10 +27,10 @@ fn stage(role: Role, request: &str) -> Stage {
         trouble: None,
         diagnosis: None,
         remarks: Vec::new(),
-        withhold: false,
-        strategy: Strategy::New,
         messages: Vec::new(),
         more: false,
+        withhold: false,
+        strategy: Strategy::New,
     };
     Stage { assignment, framework: "pytest", files: Vec::new(), window: 8_192 }
 }

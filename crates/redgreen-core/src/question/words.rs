@@ -9,6 +9,7 @@ use super::example::Example;
 use super::way::{Shown, Way};
 use super::{Question, Scene, convention, example, repair};
 use crate::prompt::secret;
+use crate::steer::{self, USER_SAYS};
 use crate::syntax::Language;
 use crate::tool::digest;
 
@@ -20,6 +21,8 @@ const QUESTION_TOKENS_MAX: u64 = 4_000;
 /// Tokens of an answer: a file of some hundred lines.
 const ANSWER_TOKENS_MAX: u64 = 4_000;
 const BYTES_PER_TOKEN: u64 = 3;
+/// Of the bytes of a question, for what the user said on the way.
+const MESSAGES_SHARE: usize = 6;
 const EXAMPLES_WANTED: usize = 5;
 const FAILING_LINES_MAX: usize = 12;
 
@@ -167,7 +170,7 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
             writeln!(text, "\nIt was refused:\n{}", digest::head_and_tail(&failing(scene), bytes / 6)).ok();
         }
         Shown::Filled => {
-            text.push_str("\nIn comments at the top of the file, first work out one of the tests step by step.\n")
+            text.push_str("\nIn comments at the top of the file, first work out one of the tests step by step.\n");
         }
     }
     let wanted = repair::wanted(scene);
@@ -183,6 +186,15 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
 
 /// What the user wants.
 fn wish(scene: &Scene<'_>, bytes: usize) -> String {
+    let mut text = request(scene, bytes);
+    // What the user said last counts most, and there is little room.
+    if let Some(messages) = steer::shown(&scene.assignment.messages) {
+        writeln!(text, "{USER_SAYS}\n{}", digest::head_and_tail(&messages, bytes / MESSAGES_SHARE)).ok();
+    }
+    text
+}
+
+fn request(scene: &Scene<'_>, bytes: usize) -> String {
     format!("{}\n", digest::head_and_tail(scene.assignment.request.trim(), bytes / 5))
 }
 

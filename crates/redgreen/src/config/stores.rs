@@ -110,6 +110,12 @@ pub(super) fn stores(home: Option<&Path>, text: impl Fn(&str) -> Option<OsString
     STORES.iter().filter_map(found).collect()
 }
 
+/// A path with `..` in it leads through folders that the clean room does not have.
+pub(super) fn without_detours(path: PathBuf) -> PathBuf {
+    let is_detour = path.components().any(|part| part == std::path::Component::ParentDir);
+    if is_detour { path.canonicalize().unwrap_or(path) } else { path }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

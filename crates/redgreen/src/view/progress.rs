@@ -208,7 +208,7 @@ fn again(state: &State) -> Option<String> {
 }
 
 fn seconds(ms: u64) -> String {
-    if ms % 1000 == 0 { format!("{} s", ms / 1000) } else { format!("{}.{} s", ms / 1000, ms % 1000 / 100) }
+    if ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{}.{} s", ms / 1000, ms % 1000 / 100) }
 }
 
 /// Under a budget in dollars, a turn that cost nobody knows what.
