@@ -141,8 +141,8 @@ fn commands_run_in_the_worktree_and_know_the_assignment() {
     place.play(r#"{ shell = "env | grep -a -e ^REDGREEN -e ^EXTRA | grep -av ^REDGREEN_TEST_ | sort > env; basename $PWD >> env" }"#);
     assert_eq!(
         place.shows("env"),
-        "EXTRA=given\nREDGREEN_ATTEMPT=3\nREDGREEN_CYCLE=2\nREDGREEN_PHASE=GREEN\nREDGREEN_REQUEST=Add\u{fffd} zeros\n\
-         REDGREEN_ROLE=implementing\nREDGREEN_TROUBLE=green.still_failing: 1 fails\nworktree\n"
+        "EXTRA=given\nREDGREEN_ATTEMPT=3\nREDGREEN_CYCLE=2\nREDGREEN_MESSAGES=\nREDGREEN_PHASE=GREEN\n\
+         REDGREEN_REQUEST=Add\u{fffd} zeros\nREDGREEN_ROLE=implementing\nREDGREEN_TROUBLE=green.still_failing: 1 fails\nworktree\n"
     );
 }
 
