@@ -21,7 +21,7 @@ const EDITING_MAX: Duration = Duration::from_secs(24 * 3_600);
 const LIST_BYTES_MAX: u64 = 1 << 20;
 const EDITS_MAX: u32 = 20;
 
-/// Change the test list of a run in your editor (VISUAL or EDITOR); the next planning begins with it
+/// Edit the test list of a run in your editor (VISUAL or EDITOR)
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen plan\n  redgreen plan k3x9\n  EDITOR=nano redgreen plan\n\n\
                         One line `- [ ] <behaviour>` for each test. Add, reword, reorder and delete open items; ticked \

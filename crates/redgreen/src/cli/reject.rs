@@ -7,7 +7,7 @@ use super::say::run_and_words;
 use crate::failure::Code;
 use crate::ops;
 
-/// Reject the test of the cycle under way: the run goes back before it, and the test agent is told why
+/// Reject the test of the current cycle and have a new one written
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen reject \"test the total, not the rows\"\n  \
                         redgreen reject k3x9 \"too large: one case at a time\"")]

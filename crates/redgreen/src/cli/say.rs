@@ -8,7 +8,7 @@ use crate::ops;
 use crate::ops::say::Told;
 use crate::view;
 
-/// Tell the agents of a run something; the next turn and all later ones are told
+/// Send a message to the agents of a run; they get it with their next turn
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen say \"use a dataclass\"\n  redgreen say k3x9 \"use a dataclass\"")]
 pub(super) struct Args {

@@ -6,7 +6,7 @@ use super::Desk;
 use crate::failure::Code;
 use crate::ops;
 
-/// Follow a run that another process works on, until it stops
+/// Follow a run of another process until it stops
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen watch\n  redgreen watch k3x9 --json\n\n\
                         The exit code is that of the run: 3 when it waits for you.")]

@@ -41,7 +41,7 @@ impl Tail {
         // The last line may be on its way.
         for raw in bytes.split_inclusive(|byte| *byte == b'\n').filter(|raw| raw.ends_with(b"\n")) {
             let wrong = |seq: u64, why: &str| damaged(&self.path, seq, why);
-            let seq = lines.last().map_or(0, |(line, _): &(Line, State)| line.seq) + 1;
+            let seq = lines.last().map_or(0, |(line, _): &(Line, State)| line.seq).saturating_add(1);
             let line: Line = serde_json::from_slice(raw).map_err(|error| wrong(seq, &error.to_string()))?;
             if line.version > VERSION {
                 return Err(newer(&self.path, line.version));
@@ -59,7 +59,7 @@ impl Tail {
                     Some(state.map_err(illegal)?)
                 }
             };
-            self.read += raw.len() as u64;
+            self.read = self.read.saturating_add(raw.len() as u64);
             self.state = state;
             lines.extend(self.state.clone().map(|state| (line, state)));
         }

@@ -103,7 +103,7 @@ fn fault_3_refactor_without_a_change_says_so_and_what_fails() {
     story.redgreen("judge refactor").exits(0).says("nothing changed; 2 tests fail now as before");
     story.file("roman.py", CODE).commit("green");
     story.git("commit -q --allow-empty -m nothing");
-    story.redgreen("judge refactor").exits(0).says("nothing needed changing");
+    story.redgreen("judge refactor").exits(0).says("nothing changed");
 }
 
 #[test]
