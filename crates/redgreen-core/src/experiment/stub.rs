@@ -44,12 +44,13 @@ pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment
     all.extend(lenient(material, files, &control).map(|lenient| Experiment { variables: with("true"), ..lenient }));
     let is_plain = |file: &String| matches!(stand_in::family(file), Language::Python | Language::JavaScript);
     if what != stand_in::EVERYTHING && files.iter().all(is_plain) {
-        all.extend(INERT_PLAIN.iter().map(|(kind, [one, other])| {
+        all.extend(INERT_PLAIN.iter().map(|(kind, [first, second, last])| {
             let what = format!("{ALWAYS}{kind}");
-            let one = Experiment { variables: with(one), what, ..control.clone() };
-            let other = Experiment { variables: with(other), ..one.clone() };
-            let other = Experiment { otherwise: checked(material, &other), ..other };
-            Experiment { otherwise: Some(Box::new(other)), ..one }
+            let giving = |value: &str| Experiment { variables: with(value), what: what.clone(), ..control.clone() };
+            let last = giving(last);
+            let last = Experiment { otherwise: checked(material, &last), ..last };
+            let second = Experiment { otherwise: Some(Box::new(last)), ..giving(second) };
+            Experiment { otherwise: Some(Box::new(second)), ..giving(first) }
         }));
     }
     // Where the code is there already, a test that waits for any exception asks for one that nobody raises yet.

@@ -21,9 +21,10 @@ pub const INERT_PLACE: &str = "@REDGREEN_INERT_LOG@";
 /// `true`: one that counts as true in Python, as it does in scripts. `raise`: every call ends with an exception.
 /// Of [`INERT_PLAIN`]: every call gives a plain value, in Python and scripts.
 pub const INERT_VALUE: &str = "REDGREEN_INERT_VALUE";
-/// Two values of each plain type: a test that passes with both asks for the type alone.
-pub const INERT_PLAIN: [(&str, [&str; 2]); 2] =
-    [("text", ["text", "other text"]), ("number", ["number", "other number"])];
+/// Values of each plain type, one of them falsy: a test that passes with all of them checks only the type. A test that
+/// checks whether an answer is true, or within a range, fails with one of them.
+pub const INERT_PLAIN: [(&str, [&str; 3]); 2] =
+    [("text", ["text", "other text", "no text"]), ("number", ["number", "other number", "zero"])];
 
 const PYTHON: &str = include_str!("inert/stub.py");
 const SCRIPT: &str = include_str!("inert/stub.js");

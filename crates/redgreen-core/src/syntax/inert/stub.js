@@ -1,6 +1,6 @@
 // A stand-in in which every name exists, does nothing, and says that it was called.
 const redgreenOther = process.env.REDGREEN_INERT_VALUE === "other";
-const redgreenPlain = { text: "A", "other text": "ZZ", number: 1, "other number": 123457 }[process.env.REDGREEN_INERT_VALUE];
+const redgreenPlain = { text: "A", "other text": "ZZ", "no text": "", number: 1, "other number": 123457, zero: 0 }[process.env.REDGREEN_INERT_VALUE];
 const redgreenRaises = process.env.REDGREEN_INERT_VALUE === "raise";
 
 function redgreenRecord(name) {

@@ -4,7 +4,7 @@ import os as _os
 
 NAMES = []
 _VALUE = _os.environ.get("REDGREEN_INERT_VALUE")
-_PLAIN = {"text": "A", "other text": "ZZ", "number": 1, "other number": 123457}
+_PLAIN = {"text": "A", "other text": "ZZ", "no text": "", "number": 1, "other number": 123457, "zero": 0}
 
 
 class _Raised(Exception):
