@@ -48,9 +48,17 @@ pub struct Made {
 }
 
 impl Made {
-    /// In a few lines, for a person.
-    pub fn told(&self, number: usize) -> String {
-        let mut text = format!("{number}. {}\n   {}: {}", self.question, self.what, self.saw);
+    /// All of them in order, for a person. A question that an earlier experiment asked is not repeated.
+    pub fn list(all: &[Made]) -> String {
+        let lines = all.iter().enumerate().map(|(at, one)| one.told(all.get(..at).unwrap_or_default()));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn told(&self, before: &[Made]) -> String {
+        let number = before.len() + 1;
+        let is_known = before.iter().any(|one| one.question == self.question);
+        let question = if is_known { String::new() } else { format!("{}\n   ", self.question) };
+        let mut text = format!("{number}. {question}{}: {}", self.what, self.saw);
         if !self.again.is_empty() {
             text.push_str(&format!("\n   {}", self.again));
         }

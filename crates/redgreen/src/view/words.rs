@@ -117,7 +117,7 @@ pub fn sentence(text: &str, first: usize, margin: &str) -> String {
 
 /// Experiments in the order in which they were made.
 pub fn experiments(made: &[Made]) -> String {
-    made.iter().enumerate().map(|(at, one)| one.told(at + 1)).collect::<Vec<_>>().join("\n")
+    Made::list(made)
 }
 
 /// The first lines of a text, each of bearable length.

@@ -168,11 +168,7 @@ fn list(lines: &[String]) -> String {
 fn tried(proof: &Proof) -> String {
     let pairs = proof.evidence.commits.iter().flat_map(|pair| &pair.steps);
     let steps = proof.evidence.steps.iter().chain(pairs).filter(|step| !step.experiments.is_empty());
-    let one = |(at, made): (usize, &Made)| made.told(at + 1);
-    let told = steps.map(|step| {
-        let made: Vec<String> = step.experiments.iter().enumerate().map(one).collect();
-        format!("{} {}\n{}", step.phase, step.what, made.join("\n"))
-    });
+    let told = steps.map(|step| format!("{} {}\n{}", step.phase, step.what, Made::list(&step.experiments)));
     let told: String = told.collect::<Vec<_>>().join("\n\n").chars().take(TRIED_CHARS_MAX).collect();
     if told.is_empty() {
         return String::new();
