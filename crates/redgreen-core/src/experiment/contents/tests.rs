@@ -1,3 +1,5 @@
+//! What both sides of an equality contain, and which literals a test has to notice.
+
 use super::*;
 
 fn look_at(path: &str, source: &str) -> Look {
