@@ -1,6 +1,6 @@
-//! A way of asking for models that cannot carry a conversation: one small question for each request, and everything that
-//! can be decided without the model is. The next box, names of files, imports and tests of written-out examples are
-//! decided here; only the examples and the code are asked for. Nothing here is a verdict: the judge sees the files.
+//! Small models cannot work with tools in a conversation, so each request asks one small question. This module decides
+//! everything else without the model: the next box, file names, imports, and the test of a written-out example. It
+//! reaches no verdict: the judge checks the files as usual.
 
 mod convention;
 mod example;

@@ -1,6 +1,6 @@
-//! Answers put right where only one thing can be meant: prose around the code, a fence that does not end, tests beside
-//! the code that was asked for, the code beside the test, a wrong import. What was changed is said in the transcript;
-//! where several things can be meant, the answer is of no use, and the next try asks in another way.
+//! Repairs an answer if its meaning is unambiguous: prose around the code, an unclosed fence, tests in the code file, code
+//! in the test file, a wrong import. The transcript lists each repair. An ambiguous answer is discarded, and the next try
+//! asks in another way.
 
 use std::ops::Range;
 

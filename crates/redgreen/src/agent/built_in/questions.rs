@@ -1,5 +1,5 @@
-//! A turn as small questions: what can be decided without the model is, and each answer is put right or asked for in
-//! another way. The judge sees the files, as after any other turn.
+//! A turn of a small model: asks the questions that the core chooses, repairs each answer or asks in another way, and
+//! writes the files. The judge checks them as after any other turn.
 
 use anyhow::Result;
 use redgreen_core::agent::{Said, Turn};
